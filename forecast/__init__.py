@@ -1,0 +1,45 @@
+"""foretell: neural time-series forecasting, latent state against direct prediction, compared honestly.
+
+The public names are imported when they are first used, so that `import forecast` costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "forecast.catalog": ["load"],
+    "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame"],
+    "forecast.forecaster": ["Forecaster"],
+    "forecast.baselines": ["Drift", "NLinear", "Naive", "SeasonalNaive", "WindowAverage"],
+    "forecast.neural": ["NeuralForecaster"],
+    "forecast.training": ["Training"],
+    "forecast.nn": ["LSTM", "TCN", "Transformer", "Direct"],
+    "forecast.evaluation": ["Ledger", "Plan", "backtest", "score", "skill"],
+    "forecast.experiment": ["run_experiment"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, "__version__"])
+
+if TYPE_CHECKING:
+    from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+    from forecast.catalog import load
+    from forecast.evaluation import Ledger, Plan, backtest, score, skill
+    from forecast.experiment import run_experiment
+    from forecast.forecaster import Forecaster
+    from forecast.frame import FrameError, Panel, Roles, check_frame
+    from forecast.neural import NeuralForecaster
+    from forecast.nn import LSTM, TCN, Direct, Transformer
+    from forecast.training import Training
+
+
+def __getattr__(name: str):
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(_HOME_OF))}")
+    return getattr(importlib.import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME_OF])

@@ -1,0 +1,104 @@
+"""The panel: all series of a frame as contiguous arrays. Cutting it at a cutoff makes views, never copies."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from forecast.frame.calendar import Calendar
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """All series of a frame, end to end in flat arrays, on one calendar and without gaps in time.
+
+    Attributes
+    ----------
+    values: (all rows,) float32; what a model may read, NaN where there is nothing to read.
+    observed: (all rows,) bool; True where the value is an actual, which counts in losses and scores. A value filled in at
+        the door can be read but does not count.
+    starts, stops: (S,) int64; series s owns `values[starts[s]:stops[s]]`.
+    first: (S,) int64; the calendar ordinal of each series' first row.
+    ids: the series, in the order in which they came.
+    calendar: the time axis that all series share.
+
+    """
+
+    values: np.ndarray
+    observed: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
+    first: np.ndarray
+    ids: pd.Index
+    calendar: Calendar
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        rows = int(self.lengths.sum())
+        if not rows:
+            return "Panel(empty)"
+        begin, end = self.calendar.stamp(int(self.first.min())), self.calendar.stamp(int(self.last.max()))
+        missing = rows - sum(int(observed.sum()) for _, observed in self)
+        return f"Panel({len(self)} series, {rows:,} rows, freq {self.calendar.freq}, {begin} to {end}, {missing:,} missing)"
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give (values, observed) of each series, as views."""
+        for start, stop in zip(self.starts, self.stops, strict=True):
+            yield self.values[start:stop], self.observed[start:stop]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Rows of each series, (S,)."""
+        return self.stops - self.starts
+
+    @property
+    def last(self) -> np.ndarray:
+        """Calendar ordinal of each series' last row, (S,)."""
+        return self.first + self.lengths - 1
+
+    def take(self, series: np.ndarray) -> "Panel":
+        """Give the panel of some series, by position or boolean mask, over the same arrays."""
+        return replace(
+            self, starts=self.starts[series], stops=self.stops[series], first=self.first[series], ids=self.ids[series]
+        )
+
+    def until(self, cutoff: int) -> "Panel":
+        """Give what was known at a cutoff (calendar ordinal, inclusive); series that had not begun are left out."""
+        stops = np.clip(self.starts + (cutoff + 1 - self.first), self.starts, self.stops)
+        return replace(self, stops=stops).take(stops > self.starts)
+
+    def since(self, begin: int) -> "Panel":
+        """Give the rows from a calendar ordinal on; series that had ended are left out."""
+        skipped = np.clip(begin - self.first, 0, self.lengths)
+        cut = replace(self, starts=self.starts + skipped, first=self.first + skipped)
+        return cut.take(cut.stops > cut.starts)
+
+    def at(self, series: np.ndarray, ordinals: np.ndarray) -> np.ndarray:
+        """Give the actuals of series (positions) at ordinals, broadcast together; NaN where there is none."""
+        series, ordinals = np.broadcast_arrays(series, ordinals)
+        rows = self.starts[series] + ordinals - self.first[series]
+        inside = (rows >= self.starts[series]) & (rows < self.stops[series])
+        rows = np.where(inside, rows, 0)
+        return np.where(inside & self.observed[rows], self.values[rows], np.float32(np.nan))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give the long frame back: `unique_id, ds, y`, regular in time, NaN where nothing was observed."""
+        lengths = self.lengths
+        rows = _ramps(self.starts, lengths)
+        ordinals = _ramps(self.first, lengths)
+        return pd.DataFrame(
+            {
+                "unique_id": self.ids.repeat(lengths),
+                "ds": self.calendar.stamps(ordinals),
+                "y": np.where(self.observed[rows], self.values[rows], np.nan),
+            }
+        )
+
+
+def _ramps(begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Give begin, begin + 1, ... for each series, one after another."""
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.repeat(begins, lengths) + within

@@ -1,0 +1,106 @@
+"""Temporal convolutional network: dilated causal convolutions read the sequence directly (Bai, Kolter and Koltun 2018).
+
+Two convolutions to a residual block as there, dilation doubling from block to block; normalised before (pre-norm) instead
+of weight-normalised. B batch, N token, D width.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from forecast.nn.backbones.contract import Backbone, CausalModule
+
+
+@dataclass(frozen=True, kw_only=True)
+class TCN(Backbone):
+    """`depth` blocks of two causal convolutions; a state sees 1 + 2 (kernel_size - 1) (2^depth - 1) tokens."""
+
+    family = "direct-prediction"
+    width: int = 64
+    depth: int = 4
+    kernel_size: int = 3
+    dropout: float = 0.2
+
+    def build(self) -> "TCNModule":
+        """Give the module with fresh weights."""
+        return TCNModule(self)
+
+
+class CausalConvolution(nn.Module):
+    """A convolution padded with zeros on the left only, so that token n never reads token n + 1."""
+
+    def __init__(self, width: int, kernel_size: int, dilation: int):
+        super().__init__()
+        self.past = (kernel_size - 1) * dilation  # tokens before its own that an output reads
+        self.conv = nn.Conv1d(width, width, kernel_size, dilation=dilation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolve (B, N, D) along N."""
+        return self.conv(nn.functional.pad(x.transpose(1, 2), (self.past, 0))).transpose(1, 2)
+
+    def step(self, x: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+        """Give the output (B, D) at one more token (B, D), and the buffer (B, past, D) of the tokens before the next."""
+        seen = torch.cat([buffer, x.unsqueeze(1)], dim=1)
+        return self.conv(seen.transpose(1, 2)).squeeze(2), seen[:, 1:]
+
+
+class Block(nn.Module):
+    """Two causal convolutions around a residual connection."""
+
+    def __init__(self, config: TCN, dilation: int):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.RMSNorm(config.width) for _ in range(2))
+        self.convolutions = nn.ModuleList(
+            CausalConvolution(config.width, config.kernel_size, dilation) for _ in range(2)
+        )
+        self.activation = nn.GELU()
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, N, D) -> (B, N, D)."""
+        y = x
+        for norm, convolution in zip(self.norms, self.convolutions, strict=True):
+            y = self.dropout(self.activation(convolution(norm(y))))
+        return x + y
+
+    def step(self, x: Tensor, buffers: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """(B, D) -> (B, D), with a buffer for each convolution."""
+        y, kept = x, []
+        for norm, convolution, buffer in zip(self.norms, self.convolutions, buffers, strict=True):
+            y, buffer = convolution.step(norm(y), buffer)
+            y = self.dropout(self.activation(y))
+            kept.append(buffer)
+        return x + y, tuple(kept)
+
+
+class TCNModule(CausalModule):
+    """Stack of blocks."""
+
+    def __init__(self, config: TCN):
+        super().__init__()
+        self.width = config.width
+        self.blocks = nn.ModuleList(Block(config, dilation=2**level) for level in range(config.depth))
+        self.receptive_field = 1 + 2 * (config.kernel_size - 1) * (2**config.depth - 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Give the states of all tokens, (B, N, D)."""
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+    def init_state(self, batch: int) -> tuple[tuple[Tensor, ...], ...]:
+        """Give buffers of zeros, which are what the padding puts before the first token."""
+        zeros = next(self.parameters()).new_zeros
+        return tuple(
+            tuple(zeros(batch, convolution.past, self.width) for convolution in block.convolutions)
+            for block in self.blocks
+        )
+
+    def step(self, x: Tensor, state: tuple[tuple[Tensor, ...], ...]) -> tuple[Tensor, tuple[tuple[Tensor, ...], ...]]:
+        """Move every buffer on by one token (B, D)."""
+        kept = []
+        for block, buffers in zip(self.blocks, state, strict=True):
+            x, buffers = block.step(x, buffers)
+            kept.append(buffers)
+        return x, tuple(kept)

@@ -1,0 +1,96 @@
+"""Causal Transformer: every token attends to itself and to those before it, and predicts directly from them.
+
+The modern form: RMS pre-norm, normalised queries and keys, rotary positions, gated feed-forward (SwiGLU, Shazeer 2020,
+arXiv 2002.05202), no biases. B batch, N token, D width.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn.functional import silu
+
+from forecast.nn.attention import CausalSelfAttention
+from forecast.nn.backbones.contract import Backbone, CausalModule
+
+Cache = tuple[Tensor, Tensor]  # keys and values, (B, A, N, K) each
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer(Backbone):
+    """`depth` blocks of causal self-attention with `heads` heads and a gated feed-forward network."""
+
+    family = "direct-prediction"
+    width: int = 64
+    depth: int = 2
+    heads: int = 4
+    dropout: float = 0.2
+
+    def build(self) -> "TransformerModule":
+        """Give the module with fresh weights."""
+        return TransformerModule(self)
+
+
+class FeedForward(nn.Module):
+    """The same small network at every token: one half of a projection gates the other."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        hidden = 8 * width // 3  # as many weights as the plain form has with a hidden size of 4 D
+        self.gate = nn.Linear(width, 2 * hidden, bias=False)
+        self.out = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) -> (..., D)."""
+        gate, value = self.gate(x).chunk(2, dim=-1)
+        return self.out(silu(gate) * value)
+
+
+class Block(nn.Module):
+    """Attention between tokens, then a feed-forward network at each, both around residual connections."""
+
+    def __init__(self, config: Transformer):
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(config.width)
+        self.attention = CausalSelfAttention(config.width, heads=config.heads, dropout=config.dropout)
+        self.feed_forward_norm = nn.RMSNorm(config.width)
+        self.feed_forward = FeedForward(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, N, D) -> (B, N, D)."""
+        x = x + self.dropout(self.attention(self.attention_norm(x)))
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+
+    def step(self, x: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+        """(B, D) -> (B, D), with the keys and values of the tokens before."""
+        y, cache = self.attention.step(self.attention_norm(x), cache)
+        x = x + self.dropout(y)
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), cache
+
+
+class TransformerModule(CausalModule):
+    """Stack of blocks."""
+
+    receptive_field = None
+
+    def __init__(self, config: Transformer):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Give the states of all tokens, (B, N, D)."""
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+    def init_state(self, batch: int) -> tuple[Cache, ...]:
+        """Give an empty cache for every block."""
+        return tuple(block.attention.init_state(batch) for block in self.blocks)
+
+    def step(self, x: Tensor, state: tuple[Cache, ...]) -> tuple[Tensor, tuple[Cache, ...]]:
+        """Add one token (B, D) to every cache."""
+        kept = []
+        for block, cache in zip(self.blocks, state, strict=True):
+            x, cache = block.step(x, cache)
+            kept.append(cache)
+        return x, tuple(kept)

@@ -1,0 +1,8 @@
+"""Decoders by name. A new one is a file beside these and a line here."""
+
+from forecast.nn.decoders.contract import Decoder, DecoderModule
+from forecast.nn.decoders.direct import Direct
+
+DECODERS: dict[str, type[Decoder]] = {"direct": Direct}
+
+__all__ = ["DECODERS", "Decoder", "DecoderModule", "Direct"]

@@ -1,0 +1,16 @@
+"""Losses over every origin, masked where nothing was observed."""
+
+import torch
+from torch import Tensor
+
+
+def pinball(quantiles: Tensor, targets: Tensor, weights: Tensor, levels: Tensor) -> Tensor:
+    """Give twice the mean pinball loss, which tends to the CRPS as levels are added (Gneiting and Raftery 2007).
+
+    `quantiles` (..., H, Q), `targets` and `weights` (..., H), `levels` (Q,). Targets with weight 0 may hold anything, NaN
+    too. The loss is 0 where all weights are.
+    """
+    targets = torch.where(weights > 0, targets, 0.0)
+    errors = targets.unsqueeze(-1) - quantiles  # (..., H, Q)
+    losses = torch.maximum(levels * errors, (levels - 1) * errors).mean(-1)  # (..., H)
+    return 2 * (losses * weights).sum() / weights.sum().clamp(min=1)

@@ -1,0 +1,81 @@
+"""The network that all architectures share: running scale -> patches -> backbone -> decoder.
+
+Only backbone and decoder are exchanged in a comparison. B batch, T time step, P patch length, N token, D width, H horizon,
+Q quantile level.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from forecast.nn.backbones import Backbone
+from forecast.nn.decoders import Decoder
+from forecast.nn.patching import PatchEmbedding
+from forecast.nn.scaling import running
+
+ALL = slice(None)
+LAST = slice(-1, None)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Forecasts in units in which all series are alike; the forecast itself is `anchor + scale * quantiles`.
+
+    Attributes
+    ----------
+    quantiles: (B, N, H, Q), not yet in order.
+    anchor: (B, N, H), the level from which each step is counted.
+    scale: (B, N, 1), running standard deviation; 0 where the series has not moved.
+    count: (B, N), values read up to each origin.
+
+    """
+
+    quantiles: Tensor
+    anchor: Tensor
+    scale: Tensor
+    count: Tensor
+
+
+class ForecastNetwork(nn.Module):
+    """Quantiles of all steps from every origin of a window; the origins are the ends of its patches.
+
+    A step is counted from its anchor, a blend, learned for each step, of the running mean and the last value. Nothing
+    that comes after an origin takes part in its forecast, neither in the states nor in the scale.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        decoder: Decoder,
+        *,
+        horizon: int,
+        quantile_levels: Sequence[float],
+        patch_length: int,
+    ):
+        super().__init__()
+        self.patch_length = patch_length
+        self.embedding = PatchEmbedding(patch_length, backbone.width)
+        self.backbone = backbone.build()
+        self.decoder = decoder.build(backbone.width, horizon, quantile_levels)
+        self.blend = nn.Parameter(torch.zeros(horizon))  # half mean, half last value to begin with
+
+    def scaled(self, values: Tensor, origins: slice = ALL) -> Scaled:
+        """Forecast from the chosen origins of windows (B, T), T a multiple of P, NaN where a value cannot be read."""
+        if values.shape[1] % self.patch_length:
+            raise ValueError(f"windows of {values.shape[1]} steps do not divide into patches of {self.patch_length}")
+        readable = values.isfinite()
+        values = torch.where(readable, values, 0.0)
+        ends = running(values, readable).at(slice(self.patch_length - 1, None, self.patch_length))  # (B, N)
+        states = self.backbone(self.embedding(values, readable, ends))  # (B, N, D)
+        chosen = ends.at(origins)
+        blend = self.blend.sigmoid()
+        anchor = blend * chosen.last.unsqueeze(-1) + (1 - blend) * chosen.location.unsqueeze(-1)  # (B, n, H)
+        return Scaled(self.decoder(states, origins).float(), anchor, chosen.scale.unsqueeze(-1), chosen.count)
+
+    def forward(self, values: Tensor, origins: slice = ALL) -> Tensor:
+        """Give the quantiles (B, n origins, H, Q) of windows (B, T) in the units of the data, in order."""
+        scaled = self.scaled(values, origins)
+        quantiles = scaled.anchor.unsqueeze(-1) + scaled.scale.unsqueeze(-1) * scaled.quantiles
+        return quantiles.sort(dim=-1).values

@@ -1,0 +1,62 @@
+"""Do the intervals hold what they promise? Coverage against the nominal level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from forecast.evaluation.metrics import coverage, score
+from forecast.plots.style import FAINT, MUTED, families, label_lines, line_styles, look, panel, percent, say_empty
+
+if TYPE_CHECKING:
+    from forecast.evaluation.ledger import Ledger
+
+
+def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
+    """Draw the share of actuals inside each central interval against its nominal level, one line per forecaster.
+
+    The intervals lie between the quantile levels a and 1 - a of the ledger. On the dashed line an interval is honest;
+    below it, it is too narrow (too sure), above it too wide.
+    """
+    pairs = central_pairs(ledger.quantile_levels)
+    with look():
+        figure, ax = panel(ax, (6.2, 4.4))
+        ax.set_title("Coverage by nominal level")
+        ax.set_xlabel("nominal level of the central interval")
+        ax.set_ylabel("share of actuals inside")
+        if not pairs:
+            say_empty(ax, "the ledger has no two quantile levels a and 1 - a")
+            return figure
+        nominal = np.array([upper - lower for lower, upper in pairs])
+        table = score(ledger, {f"{lower}": coverage(lower, upper) for lower, upper in pairs}).set_index("forecaster")
+        observed = table[[f"{lower}" for lower, _ in pairs]]
+        styles = line_styles(families(list(observed.index), ledger.fits))
+        ends: dict[str, float] = {}
+        for name, values in observed.iterrows():
+            y = values.to_numpy(dtype=float)
+            ax.plot(nominal, y, **styles[str(name)], marker="o", markersize=3.5, label=str(name))
+            ends[str(name)] = y[-1]
+        if not np.isfinite(list(ends.values())).any():
+            say_empty(ax, "no actual was observed")
+            return figure
+        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0, label="_honest")
+        ax.set_xlim(max(nominal[0] - 0.08, 0), min(nominal[-1] + 0.02, 1))
+        ax.set_ylim(0, 1.02)
+        ax.set_xticks(nominal)
+        ax.xaxis.set_major_formatter(percent())
+        ax.yaxis.set_major_formatter(percent())
+        ax.grid(color=FAINT, linewidth=0.5)
+        ax.text(0.02, 0.98, "too wide", transform=ax.transAxes, va="top", color=MUTED, fontsize=8)
+        ax.text(0.98, 0.03, "too narrow", transform=ax.transAxes, ha="right", color=MUTED, fontsize=8)
+        label_lines(ax, ends, styles)
+    return figure
+
+
+def central_pairs(levels: tuple[float, ...]) -> list[tuple[float, float]]:
+    """Pairs of levels (a, 1 - a), narrowest interval first."""
+    ascending = sorted(levels)
+    pairs = [(low, high) for low in ascending if low < 0.5 for high in ascending if abs(low + high - 1) < 1e-9]
+    return pairs[::-1]

@@ -1,0 +1,116 @@
+"""How the error grows with the step, and how it moves from cutoff to cutoff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, MaxNLocator
+
+from forecast.evaluation.metrics import score, skill
+from forecast.plots.extent import count, extent
+from forecast.plots.style import (
+    FAINT,
+    families,
+    instants,
+    label_lines,
+    line_styles,
+    look,
+    panel,
+    say_empty,
+    time_axis,
+)
+
+if TYPE_CHECKING:
+    from forecast.evaluation.ledger import Ledger
+
+METRIC_LABELS = {
+    "mae": "MAE (units of y)",
+    "rmse": "RMSE (units of y)",
+    "bias": "bias, actual minus mean (units of y)",
+    "mase": "MASE (1: seasonal naive in the history)",
+    "rmsse": "RMSSE (1: seasonal naive in the history)",
+    "wape": "WAPE (share of the sum of |y|)",
+    "wql": "WQL (share of the sum of |y|)",
+    "interval_score": "80 % interval score (units of y)",
+    "coverage": "coverage of the 80 % interval",
+    "skill": "skill against seasonal naive",
+}
+
+
+def plot_error_by_step(ledger: Ledger, metric: str = "mase", *, ax: Axes | None = None) -> Figure:
+    """Draw `metric` against the step ahead, one line per forecaster; the shade is the range over its seeds.
+
+    `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
+    """
+    with look():
+        figure, ax = panel(ax, (7.0, 3.9))
+        _lines(ax, ledger, metric, "step")
+        ax.set_xlabel("step ahead")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True) if extent(ledger).steps > 1 else FixedLocator([1]))
+        ax.set_title(f"{_short(metric)} by step, over {count(extent(ledger).cutoffs, 'cutoff')}")
+    return figure
+
+
+def plot_error_by_cutoff(ledger: Ledger, metric: str = "mase", *, ax: Axes | None = None) -> Figure:
+    """Draw `metric` against the cutoff, one line per forecaster; the shade is the range over its seeds.
+
+    `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
+    """
+    with look():
+        figure, ax = panel(ax, (7.0, 3.9))
+        _lines(ax, ledger, metric, "cutoff")
+        cutoffs = ledger.forecasts["cutoff"].drop_duplicates()
+        time_axis(ax, cutoffs)
+        if len(cutoffs) == 1:
+            ax.set_xticks([ax.convert_xunits(instants(cutoffs)[0])])
+        ax.set_title(f"{_short(metric)} by cutoff, over {count(extent(ledger).steps, 'step')}")
+    return figure
+
+
+def _lines(ax: Axes, ledger: Ledger, metric: str, along: str) -> None:
+    if metric not in METRIC_LABELS:
+        raise ValueError(f"`metric` {metric!r} is not known; choose one of {list(METRIC_LABELS)}")
+    means = _wide(_measured(ledger, metric, ["forecaster", along]), metric, along)
+    names = ledger.forecasters
+    seeds = _measured(ledger, metric, ["forecaster", "seed", along])
+    lows, highs = (_wide(seeds, metric, along, edge).reindex_like(means) for edge in ("min", "max"))
+    styles = line_styles(families(names, ledger.fits))
+    x = instants(means.index)
+    ends: dict[str, float] = {}
+    for name in names:
+        y = means[name].to_numpy(dtype=float)
+        marker = "o" if np.isfinite(y).sum() <= 12 else None
+        ax.fill_between(x, lows[name], highs[name], color=styles[name]["color"], alpha=0.13, linewidth=0)
+        ax.plot(x, y, **styles[name], marker=marker, markersize=3, label=name)
+        finite = y[np.isfinite(y)]
+        ends[name] = finite[-1] if len(finite) else float("nan")
+    ax.set_ylabel(METRIC_LABELS[metric])
+    if len(x) == 1:
+        at = ax.convert_xunits(x[0])
+        ax.set_xlim(at - 1.0, at + 0.1)
+    else:
+        ax.margins(x=0.01)
+    ax.grid(axis="y", color=FAINT, linewidth=0.5)
+    if not np.isfinite(list(ends.values())).any():
+        say_empty(ax, f"{_short(metric)} is not defined here: no actual, or no scale")
+        return
+    if metric in ("bias", "skill"):
+        ax.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+    label_lines(ax, ends, styles)
+
+
+def _measured(ledger: Ledger, metric: str, by: list[str]) -> pd.DataFrame:
+    return skill(ledger, by=by) if metric == "skill" else score(ledger, [metric], by=by)
+
+
+def _wide(table: pd.DataFrame, metric: str, along: str, reduce: str = "mean") -> pd.DataFrame:
+    """One row per step or cutoff, ascending; one column per forecaster; several seeds become one by `reduce`."""
+    return table.pivot_table(index=along, columns="forecaster", values=metric, aggfunc=reduce, dropna=False)
+
+
+def _short(metric: str) -> str:
+    return METRIC_LABELS[metric].split(" (")[0].split(",")[0].replace("bias", "Bias").replace("skill", "Skill")

@@ -1,0 +1,102 @@
+"""The plan of a backtest, drawn: one row per fold, who fits and who reuses an earlier fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from forecast.plots.extent import count
+from forecast.plots.style import INK, MUTED, instants, legend_below, look, panel, time_axis
+
+TRAINING, VALIDATION, TEST = "#56789c", "#e0a33a", "#d55e00"
+_PALE = {TRAINING: "#c5d1dd", VALIDATION: "#f3dfb9"}
+_COLUMNS = ("fold", "cutoff", "train_start", "train_end", "validation_start", "test_start", "test_end", "fit_fold")
+
+
+def plot_folds(plan: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+    """Draw the folds of a backtest over time: training rows, validation rows, the cutoff, the steps that are scored.
+
+    `plan` has one row per fold with the columns `fold, cutoff, train_start, train_end, validation_start` (NaT or NaN
+    where there is no validation), `test_start, test_end, fit_fold` (the fold whose fit is used). A fold that fits is
+    dark; one that reuses an earlier fit is pale, and its label says whose fit it is. Where training goes back far
+    beyond the tests, only its last part is drawn, and the axis says when it begins.
+
+    Raises ValueError where a column is missing or no fold is given.
+    """
+    missing = [name for name in _COLUMNS if name not in plan.columns]
+    if missing:
+        raise ValueError(f"`plan` lacks the columns {missing}; it needs {list(_COLUMNS)}")
+    if plan.empty:
+        raise ValueError("`plan` holds no fold; there is nothing to draw")
+    fits = (plan["fold"] == plan["fit_fold"]).to_numpy()
+    validated = plan["validation_start"].notna().to_numpy()
+    cutoff = instants(plan["cutoff"])
+    train_start, train_end = instants(plan["train_start"]), instants(plan["train_end"])
+    test_start, test_end = instants(plan["test_start"]), instants(plan["test_end"])
+    validation_start, validation_end = _validation(plan, validated)
+    with look():
+        figure, ax = panel(ax, (7.0, min(1.3 + 0.2 * len(plan), 9.0)))
+        rows = np.arange(len(plan))
+        train_end = np.where(validated, np.minimum(train_end, validation_start), train_end)
+        _bars(ax, rows, train_start, train_end, TRAINING, fits)
+        _bars(ax, rows[validated], validation_start[validated], validation_end[validated], VALIDATION, fits[validated])
+        # A horizon of one step has no length: its bar begins at the cutoff, so that it can be seen.
+        _bars(ax, rows, np.where(test_end > test_start, test_start, cutoff), test_end, TEST, np.ones_like(fits))
+        ax.plot(
+            cutoff, rows, linestyle="none", marker="|", markersize=7, markeredgewidth=1.2, color=INK, label="cutoff"
+        )
+        ax.set_ylim(len(plan) - 0.4, -0.6)
+        pairs = zip(plan["fold"], plan["fit_fold"], fits, strict=True)
+        labels = [f"{fold}" if fit else f"{fold} (fit of {source})" for fold, source, fit in pairs]
+        shown = rows if len(rows) <= 38 else rows[fits]
+        shown = shown[:: -(-len(shown) // 38)]
+        ax.set_yticks(shown, [labels[row] for row in shown])
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylabel("fold")
+        time_axis(ax, plan["cutoff"])
+        _cut_long_past(ax, train_start, cutoff, test_end, plan)
+        ax.set_title(
+            f"{count(len(plan), 'fold')}: {count(int(fits.sum()), 'fit')}, {int((~fits).sum())} reusing an earlier fit"
+        )
+        legend_below(ax, _keys(fits, validated))
+    return figure
+
+
+def _validation(plan: pd.DataFrame, validated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Validation rows end where the fit that is used ended: at the cutoff of the fold that fitted."""
+    at = dict(zip(plan["fold"], plan["cutoff"], strict=True))
+    fit_cutoff = [at.get(fit, own) for fit, own in zip(plan["fit_fold"], plan["cutoff"], strict=True)]
+    start = instants(plan["validation_start"].where(validated, plan["cutoff"]))
+    own, used = instants(plan["cutoff"]), instants(fit_cutoff)
+    return start, np.where(start < used, used, own)
+
+
+def _bars(ax: Axes, rows: np.ndarray, start: np.ndarray, end: np.ndarray, colour: str, fits: np.ndarray) -> None:
+    colours = [colour if fit else _PALE[colour] for fit in fits]
+    ax.barh(rows, end - start, left=start, height=0.62, color=colours)
+
+
+def _cut_long_past(ax: Axes, begin: np.ndarray, cutoff: np.ndarray, test_end: np.ndarray, plan: pd.DataFrame) -> None:
+    """Years of training before days of test would leave no room for the folds: show the last part and say so."""
+    tested = test_end.max() - cutoff.min()
+    if begin.min() >= cutoff.min() - 4 * tested:
+        return
+    ax.set_xlim(cutoff.min() - 2 * tested, test_end.max() + tested / 16)
+    ax.set_xlabel(
+        f"{ax.get_xlabel()}; training begins at {plan['train_start'].min()}, left of the picture", color=MUTED
+    )
+
+
+def _keys(fits: np.ndarray, validated: np.ndarray) -> list[Patch | Line2D]:
+    keys: list[Patch | Line2D] = [Patch(color=TRAINING, label="training")]
+    if validated.any():
+        keys.append(Patch(color=VALIDATION, label="validation"))
+    if not fits.all():
+        keys.append(Patch(color=_PALE[TRAINING], label="pale: fit reused"))
+    keys.append(Line2D([], [], linestyle="none", marker="|", markeredgewidth=1.2, color=INK, label="cutoff"))
+    keys.append(Patch(color=TEST, label="forecast and scored"))
+    return keys

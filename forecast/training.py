@@ -1,0 +1,154 @@
+"""The one LightningModule: it trains any network on every origin of every window.
+
+Several optimiser steps are made in one `training_step`, since Lightning's own cost per call is a multiple of a small
+network's step. B batch, T time step, P patch length, N token, H horizon, Q quantile level.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor, nn
+
+from forecast.nn.losses import pinball
+from forecast.nn.network import ALL, LAST, ForecastNetwork
+
+LEAST_READ = 8  # values that must have been read before an origin counts: a scale of fewer is mostly chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How a network is trained.
+
+    Attributes
+    ----------
+    steps: optimiser steps, if not stopped early.
+    batch_size: windows in each step.
+    learning_rate: the highest of a OneCycle schedule (10 % warm-up, cosine to zero).
+    weight_decay: of AdamW, on matrices only.
+    clip: largest norm of the gradient.
+    validations: how often the validation windows are looked at; the best weights are kept and given back at the end.
+    patience: validations without improvement after which training stops; None for never.
+    validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at least the
+        horizon and at most seven times it; 0 for no validation, where the last weights are kept.
+
+    """
+
+    steps: int = 500
+    batch_size: int = 64
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    validations: int = 20
+    patience: int | None = 8
+    validation_length: int | None = None
+
+
+class NetworkTraining(LightningModule):
+    """Trains a network by the pinball loss in scaled units, at every origin that has read enough.
+
+    A batch is (values, observed), both (K B, T + H): K = `steps_per_batch` batches of B windows, one optimiser step each.
+    Logged once per epoch: `train_loss`, `val_loss`.
+    """
+
+    def __init__(
+        self,
+        network: ForecastNetwork,
+        training: Training,
+        *,
+        horizon: int,
+        quantile_levels: Sequence[float],
+        steps_per_batch: int,
+        total_steps: int,
+    ):
+        super().__init__()
+        self.automatic_optimization = False
+        self.network = network
+        self.training_options = training
+        self.horizon = horizon
+        self.steps_per_batch = steps_per_batch
+        self.total_steps = total_steps
+        self.register_buffer("levels", torch.tensor(list(quantile_levels)), persistent=False)
+        self.register_buffer("loss_sum", torch.zeros(()), persistent=False)
+        self.losses = 0
+
+    def loss(self, values: Tensor, observed: Tensor, origins: slice) -> Tensor:
+        """Give the mean loss of windows (B, T + H) over their origins."""
+        H, P = self.horizon, self.network.patch_length
+        context = values.shape[1] - H
+        scaled = self.network.scaled(values[:, :context], origins)
+        # The labels of an origin are the H steps after its patch.
+        targets = values[:, P:].unfold(1, H, P)[:, origins]  # (B, n, H)
+        counted = observed[:, P:].unfold(1, H, P)[:, origins]
+        ready = (scaled.scale > 0) & (scaled.count.unsqueeze(-1) >= min(LEAST_READ, context))
+        weights = (counted & ready).to(values.dtype)
+        targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
+        return pinball(scaled.quantiles, targets, weights, self.levels)
+
+    def training_step(self, batch: tuple[Tensor, Tensor]) -> None:
+        """Make one optimiser step for each of the batches in a batch of batches."""
+        optimizer, scheduler = self.optimizers(), self.lr_schedulers()
+        for values, observed in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
+            loss = self.loss(values, observed, ALL)
+            self.manual_backward(loss)
+            nn.utils.clip_grad_norm_(self.network.parameters(), self.training_options.clip)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            scheduler.step()
+            self.loss_sum += loss.detach()
+            self.losses += 1
+
+    def on_train_epoch_end(self) -> None:
+        """Log the mean loss of the epoch: one read from the device."""
+        self.log("train_loss", self.loss_sum / max(self.losses, 1))
+        self.loss_sum.zero_()
+        self.losses = 0
+
+    def validation_step(self, batch: tuple[Tensor, Tensor]) -> None:
+        """Look at the last origin of every validation window, as in a forecast."""
+        values, observed = batch
+        self.log("val_loss", self.loss(values, observed, LAST), batch_size=len(values))
+
+    def configure_optimizers(self):
+        """AdamW, weight decay on matrices only, one cycle of the learning rate over all steps."""
+        options = self.training_options
+        parameters = [p for p in self.network.parameters() if p.requires_grad]
+        groups = [
+            {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": options.weight_decay},
+            {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=(0.9, 0.95), fused=True)
+        cycle = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, options.learning_rate, total_steps=self.total_steps + 1, pct_start=0.1, cycle_momentum=False
+        )
+        return {"optimizer": optimizer, "lr_scheduler": cycle}
+
+
+class BestWeights(Callback):
+    """Keeps the best weights in memory while training, stops when they no longer get better, and gives them back."""
+
+    def __init__(self, patience: int | None):
+        self.patience = patience
+        self.best = float("inf")
+        self.weights: dict[str, Tensor] = {}
+        self.waited = 0
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compare the last validation loss with the best so far."""
+        if trainer.sanity_checking or "val_loss" not in trainer.callback_metrics:
+            return
+        loss = float(trainer.callback_metrics["val_loss"])
+        if loss < self.best:
+            self.best, self.waited = loss, 0
+            self.weights = {name: weight.detach().clone() for name, weight in pl_module.network.state_dict().items()}
+            return
+        self.waited += 1
+        if self.patience is not None and self.waited >= self.patience:
+            trainer.should_stop = True
+
+    def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Give the best weights back to the network."""
+        del trainer
+        if self.weights:
+            pl_module.network.load_state_dict(self.weights)

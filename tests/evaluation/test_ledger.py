@@ -1,0 +1,299 @@
+"""A ledger is refused unless it compares like with like, and comes back from disk as it was."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from forecast.evaluation.ledger import BEFORE_LEVELS, FITS, SCALES, Ledger, check, level_columns
+
+DAYS = pd.date_range("2021-03-01", periods=20, freq="D")
+# The hour from 2 to 3 comes twice in this night, at positions 8 and 9.
+AUTUMN = pd.date_range("2021-10-30 18:00", periods=20, freq="h", tz="Europe/Berlin")
+
+
+def tables(stamps=DAYS, ids=("north", "south"), runs=(("SeasonalNaive", 0), ("lstm", 0), ("lstm", 1)), horizon=3):
+    """Forecasts, scales and fits for two cutoffs; every number differs from every other."""
+    rng = np.random.default_rng(1)
+    stamps = pd.Index(stamps)
+    rows = [
+        (forecaster, seed, unique_id, origin, origin + step, step)
+        for forecaster, seed in runs
+        for unique_id in ids
+        for origin in (8, 11)
+        for step in range(1, horizon + 1)
+    ]
+    forecasts = pd.DataFrame(rows, columns=["forecaster", "seed", "unique_id", "cutoff", "ds", "step"])
+    forecasts["cutoff"], forecasts["ds"] = stamps.take(forecasts["cutoff"]), stamps.take(forecasts["ds"])
+    actuals = rng.normal(size=len(rows) // len(runs))
+    actuals[4] = np.nan
+    forecasts["y"] = np.tile(actuals, len(runs))
+    forecasts["prediction"] = rng.normal(size=len(rows))
+    forecasts["mean"] = rng.normal(size=len(rows))
+    quantiles = np.sort(rng.normal(size=(len(rows), 3)), axis=1)
+    forecasts["0.1"], forecasts["0.5"], forecasts["0.9"] = quantiles.T
+    forecasts["fit_cutoff"] = forecasts["cutoff"]
+    scales = forecasts[["unique_id", "cutoff"]].drop_duplicates().reset_index(drop=True)
+    scales["absolute"], scales["squared"] = [1.5, 0.0, np.nan, 2.5], [2.5, 0.0, np.nan, 7.5]
+    fits = forecasts[["forecaster", "seed", "fit_cutoff"]].drop_duplicates().reset_index(drop=True)
+    fits["family"], fits["decoder"], fits["parameters"] = "latent-state", "", 17
+    fits["fit_seconds"], fits["predict_seconds"], fits["forecasts"] = 0.1, 0.2, 2
+    return forecasts, scales, fits
+
+
+def make(**options):
+    return Ledger.of(*tables(**options), season_length=7)
+
+
+def equal(one, other):
+    for name in ("forecasts", "scales", "fits"):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
+    assert one.season_length == other.season_length
+    return True
+
+
+def test_columns_are_put_in_order_and_rows_counted_anew():
+    forecasts, scales, fits = tables()
+    shuffled = forecasts[sorted(forecasts.columns, reverse=True)].set_axis(range(5, 5 + len(forecasts)))
+    ledger = Ledger.of(shuffled, scales[SCALES[::-1]], fits[FITS[::-1]], 7)
+    assert list(ledger.forecasts) == [*BEFORE_LEVELS, "0.1", "0.5", "0.9", "fit_cutoff"]
+    assert equal(ledger, make())
+
+
+def test_forecasters_come_in_order_of_appearance_and_levels_as_floats():
+    ledger = make(runs=(("tcn", 3), ("SeasonalNaive", 0), ("tcn", 1)))
+    assert ledger.forecasters == ("tcn", "SeasonalNaive")
+    assert ledger.quantile_levels == (0.1, 0.5, 0.9)
+
+
+def test_only_columns_named_by_a_probability_are_levels():
+    frame = pd.DataFrame(columns=["0.05", "nan", "1.0", "0", "mean", 3, "0.5"])
+    assert level_columns(frame) == {0.05: "0.05", 0.5: "0.5"}
+
+
+def test_categories_are_spelt_out():
+    forecasts, scales, fits = tables()
+    forecasts = forecasts.astype({"forecaster": "category", "unique_id": "category"})
+    assert equal(Ledger.of(forecasts, scales, fits, 7), make())
+
+
+def test_integer_series_names_and_any_order_of_rows_are_allowed():
+    forecasts, scales, fits = tables(ids=(7, 3))
+    Ledger.of(forecasts.sample(frac=1, random_state=0), scales, fits, 7)
+
+
+def put(table, column, row, value):
+    """A table with one value changed, whatever its column held before."""
+
+    def change(forecasts, scales, fits):
+        parts = {"forecasts": forecasts, "scales": scales, "fits": fits}
+        part = parts[table].copy()
+        part[column] = [value if place == row else old for place, old in enumerate(part[column])]
+        return tuple((parts | {table: part}).values())
+
+    return change
+
+
+def drop(table, row):
+    def change(forecasts, scales, fits):
+        parts = {"forecasts": forecasts, "scales": scales, "fits": fits}
+        return tuple((parts | {table: parts[table].drop(index=row)}).values())
+
+    return change
+
+
+def twice(table, row):
+    def change(forecasts, scales, fits):
+        parts = {"forecasts": forecasts, "scales": scales, "fits": fits}
+        part = parts[table]
+        return tuple((parts | {table: pd.concat([part, part.iloc[[row]]])}).values())
+
+    return change
+
+
+PLACE_19 = "forecaster 'lstm', seed 0, series 'south', cutoff 2021-03-09 00:00:00, step 2"
+REFUSED = {
+    "a NaN prediction": (
+        put("forecasts", "prediction", 19, np.nan),
+        ["column `prediction` is nan", PLACE_19, "finite"],
+    ),
+    "an infinite mean": (put("forecasts", "mean", 19, -np.inf), ["column `mean` is -inf", PLACE_19]),
+    "a NaN quantile": (put("forecasts", "0.9", 19, np.nan), ["column `0.9` is nan", PLACE_19]),
+    "crossing quantiles": (put("forecasts", "0.1", 19, 9.0), ["column `0.5`", PLACE_19, "below column `0.1`", "cross"]),
+    "an infinite actual": (
+        put("forecasts", "y", 19, np.inf),
+        ["column `y` is inf", PLACE_19, "where nothing was observed"],
+    ),
+    "a row entered twice": (twice("forecasts", 19), [PLACE_19, "more than one row"]),
+    "a row that one seed lacks": (
+        drop("forecasts", 19),
+        ["forecaster 'lstm', seed 0 lacks", "series 'south', cutoff 2021-03-09 00:00:00, step 2", "same"],
+    ),
+    "a row that the first forecaster lacks": (
+        drop("forecasts", 0),
+        ["forecaster 'SeasonalNaive', seed 0 lacks", "series 'north', cutoff 2021-03-09 00:00:00, step 1"],
+    ),
+    "another actual for one forecaster": (
+        put("forecasts", "y", 19, 5.0),
+        ["column `y` disagrees", "5.0 for " + PLACE_19, "forecaster 'SeasonalNaive', seed 0, series 'south'"],
+    ),
+    "an actual masked for one forecaster alone": (
+        put("forecasts", "y", 19, np.nan),
+        ["column `y` disagrees", "nan for " + PLACE_19],
+    ),
+    "an actual unmasked for one forecaster alone": (
+        put("forecasts", "y", 16, 1.0),
+        ["column `y` disagrees", "1.0 for"],
+    ),
+    "another date for one forecaster": (put("forecasts", "ds", 19, DAYS[19]), ["column `ds` disagrees", PLACE_19]),
+    "a step of zero": (put("forecasts", "step", 19, 0), ["column `step` is 0", "count from 1"]),
+    "a forecast of the past": (put("forecasts", "ds", 19, DAYS[8]), ["column `ds` is 2021-03-09", PLACE_19, "after"]),
+    "a fit that saw the future": (
+        put("forecasts", "fit_cutoff", 19, DAYS[9]),
+        ["column `fit_cutoff` is 2021-03-10", PLACE_19, "past the cutoff"],
+    ),
+    "a seed that is no integer": (put("forecasts", "seed", 0, 0.5), ["column `seed` must hold integers", "float64"]),
+    "a number for a forecaster": (
+        lambda f, s, k: (f.assign(forecaster=1), s, k),
+        ["column `forecaster` must hold text", "int64"],
+    ),
+    "a cutoff that is missing": (put("forecasts", "cutoff", 19, pd.NaT), ["column `cutoff` is empty in row 19"]),
+    "a name that is missing": (put("forecasts", "unique_id", 19, None), ["column `unique_id` is empty in row 19"]),
+    "dates of another zone": (
+        lambda f, s, k: (f.assign(ds=f["ds"].dt.tz_localize("UTC")), s, k),
+        ["one time zone", "'forecasts.ds': 'timestamps, time zone UTC'"],
+    ),
+    "dates as text": (lambda f, s, k: (f.assign(ds=f["ds"].astype(str)), s, k), ["timestamps of one time zone"]),
+    "a column too few": (lambda f, s, k: (f.drop(columns="mean"), s, k), ["`forecasts` lacks columns ['mean']"]),
+    "a column too many": (lambda f, s, k: (f, s.assign(mad=1), k), ["`scales`", "unknown columns ['mad']"]),
+    "no forecasts": (lambda f, s, k: (f.iloc[:0], s, k), ["`forecasts` has no rows"]),
+    "no fits": (lambda f, s, k: (f, s, k.iloc[:0]), ["`fits` has no rows"]),
+    "a scale that is missing": (drop("scales", 2), ["`scales` lacks the row", "'south'", "2021-03-09"]),
+    "a scale twice": (twice("scales", 2), ["`scales` has more than one row", "'south'"]),
+    "a negative scale": (
+        put("scales", "squared", 3, -1.0),
+        ["column `squared` of `scales` is -1.0", "series 'south', cutoff 2021-03-12", "not negative"],
+    ),
+    "an infinite scale": (put("scales", "absolute", 3, np.inf), ["column `absolute` of `scales` is inf"]),
+    "a fit that is missing": (drop("fits", 5), ["`fits` lacks the row", "'lstm'", "2021-03-12"]),
+    "a fit twice": (twice("fits", 5), ["`fits` has more than one row", "'lstm'"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_ledger_is_refused_with_its_first_offender_when_it_has(case):
+    change, messages = REFUSED[case]
+    with pytest.raises(ValueError) as caught:
+        Ledger.of(*change(*tables()), season_length=7)
+    for message in messages:
+        assert message in str(caught.value)
+
+
+def test_check_wants_the_columns_in_their_order():
+    ledger = make()
+    wrong = Ledger(ledger.forecasts.iloc[:, ::-1], ledger.scales, ledger.fits, 7)
+    with pytest.raises(ValueError, match=re.escape("in this order. Use `Ledger.of`")):
+        check(wrong)
+
+
+def test_quantiles_may_touch():
+    forecasts, scales, fits = tables()
+    forecasts["0.5"] = forecasts["0.1"]
+    Ledger.of(forecasts, scales, fits, 7)
+
+
+def test_joining_forecasters_gives_the_ledger_of_all():
+    parts = [make(runs=[run]) for run in (("SeasonalNaive", 0), ("lstm", 0), ("lstm", 1))]
+    joined = Ledger.concat(parts)
+    assert joined.forecasters == ("SeasonalNaive", "lstm")
+    assert len(joined.forecasts) == 3 * len(parts[0].forecasts)
+    assert len(joined.fits) == 6
+    pd.testing.assert_frame_equal(joined.scales, parts[0].scales)
+
+
+def test_joining_cutoffs_gives_back_what_was_taken_apart():
+    whole = make()
+    parts = [
+        Ledger.of(*(table[table[time] == cutoff] for table, time in split), season_length=7)
+        for cutoff in whole.scales["cutoff"].unique()
+        for split in [((whole.forecasts, "cutoff"), (whole.scales, "cutoff"), (whole.fits, "fit_cutoff"))]
+    ]
+    joined = Ledger.concat(parts)
+    order = ["forecaster", "seed", "unique_id", "cutoff", "step"]
+    assert len(parts) == 2
+    pd.testing.assert_frame_equal(
+        joined.forecasts.sort_values(order, ignore_index=True), whole.forecasts.sort_values(order, ignore_index=True)
+    )
+
+
+def test_joining_refuses_other_keys_other_scales_other_seasons_and_nothing():
+    one = make(runs=[("SeasonalNaive", 0)])
+    other = make(runs=[("lstm", 0)])
+    with pytest.raises(ValueError, match=r"forecaster 'lstm', seed 0 lacks .* step 3"):
+        Ledger.concat([one, make(runs=[("lstm", 0)], horizon=2)])
+    with pytest.raises(ValueError, match="`scales` has more than one row"):
+        Ledger.concat([one, Ledger(other.forecasts, other.scales.assign(absolute=3.0), other.fits, 7)])
+    with pytest.raises(ValueError, match=re.escape("`season_length` must be one value in all ledgers; got [7, 1]")):
+        Ledger.concat([one, Ledger(other.forecasts, other.scales, other.fits, 1)])
+    with pytest.raises(ValueError, match="`ledgers` is empty"):
+        Ledger.concat([])
+
+
+STAMPS = {
+    "ns": DAYS.as_unit("ns"),
+    "us": DAYS.as_unit("us"),
+    "fractions of a second": pd.date_range("2021-03-01", periods=20, freq="1001ns", unit="ns"),
+    "Berlin, ns": AUTUMN.as_unit("ns"),
+    "Berlin, us": AUTUMN.as_unit("us"),
+    "fixed offset": DAYS.tz_localize("UTC+01:00"),
+    "integers": pd.Index(range(100, 120), dtype="int64"),
+    "short integers": pd.Index(range(20), dtype="int32"),
+}
+
+
+@pytest.mark.parametrize("stamps", STAMPS.values(), ids=STAMPS.keys())
+def test_a_ledger_comes_back_from_disk_as_it_was(stamps, tmp_path):
+    ledger = make(stamps=stamps, ids=("NA", 'a "b", c'))
+    ledger.write(tmp_path / "new" / "folder")
+    back = Ledger.read(tmp_path / "new" / "folder")
+    assert equal(back, ledger)
+    assert back.forecasts["ds"].dtype == stamps.dtype
+
+
+def test_integer_names_and_single_precision_come_back_from_disk(tmp_path):
+    forecasts, scales, fits = tables(ids=(7, 3))
+    forecasts = forecasts.astype({"prediction": "float32", "0.1": "float32", "step": "int16"})
+    ledger = Ledger.of(forecasts, scales, fits, 7)
+    ledger.write(tmp_path)
+    assert equal(Ledger.read(tmp_path), ledger)
+
+
+def test_the_same_ledger_is_written_as_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        make().write(tmp_path / name)
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == ["fits.csv.gz", "forecasts.csv.gz", "ledger.json", "scales.csv.gz"]
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    header = (tmp_path / "one" / "forecasts.csv.gz").read_bytes()[4:8]
+    assert header == bytes(4)  # no time of writing
+
+
+def test_writing_leaves_the_ledger_alone_and_notes_its_dtypes(tmp_path):
+    ledger = make(stamps=STAMPS["Berlin, us"])
+    ledger.write(tmp_path)
+    assert equal(ledger, make(stamps=STAMPS["Berlin, us"]))
+    note = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
+    assert note["season_length"] == 7
+    assert note["dtypes"]["forecasts"]["cutoff"] == "datetime64[us, Europe/Berlin]"
+
+
+def test_a_ledger_spoilt_on_disk_is_refused(tmp_path):
+    ledger = make()
+    ledger.write(tmp_path)
+    broken = ledger.forecasts.drop(index=19)
+    broken.to_csv(tmp_path / "forecasts.csv.gz", index=False)
+    with pytest.raises(ValueError, match="forecaster 'lstm', seed 0 lacks"):
+        Ledger.read(tmp_path)

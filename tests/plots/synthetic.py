@@ -1,0 +1,115 @@
+"""A ledger with known noise, for the tests of plots and report: better forecasters have less of it."""
+
+import numpy as np
+import pandas as pd
+
+from forecast.evaluation.ledger import Ledger
+
+LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
+Z = np.array([-1.2816, -0.8416, -0.5244, -0.2533, 0.0, 0.2533, 0.5244, 0.8416, 1.2816])
+# name -> family, decoder, noise (in units of the season's amplitude), parameters
+FORECASTERS = {
+    "Naive": ("baseline", "", 1.3, 0),
+    "SeasonalNaive": ("baseline", "", 0.6, 0),
+    "Drift": ("baseline", "", 1.35, 0),
+    "WindowAverage": ("baseline", "", 0.9, 0),
+    "NLinear": ("linear", "", 0.42, 12_312),
+    "LSTM direct": ("latent-state", "direct", 0.40, 41_230),
+    "LSTM recursive": ("latent-state", "recursive", 0.52, 39_914),
+    "TCN direct": ("direct-prediction", "direct", 0.37, 40_880),
+    "Transformer direct": ("direct-prediction", "direct", 0.405, 42_004),
+}
+NETWORKS = ("latent-state", "direct-prediction")
+
+
+def make_ledger(series=3, cutoffs=20, horizon=24, seeds=2, clock="dates", zone=None, forecasters=None):
+    """A ledger with random forecasts around a daily wave."""
+    rng = np.random.default_rng(0)
+    chosen = {name: FORECASTERS.get(name, FORECASTERS["TCN direct"]) for name in forecasters or FORECASTERS}
+    n = 24 * 14 + cutoffs * horizon
+    if clock == "dates":
+        stamps = pd.date_range("2017-06-01", periods=n, freq="h", tz=zone)
+    else:
+        stamps = pd.RangeIndex(n)
+    stamps = stamps.to_series(index=range(n))
+    values = {
+        f"plant {chr(65 + s)}": 40 + 5 * s + (8 + s) * np.sin(np.arange(n) * 2 * np.pi / 24) + rng.normal(0, 2, n)
+        for s in range(series)
+    }
+    starts = [24 * 14 - 1 + k * horizon for k in range(cutoffs)]
+    blocks, fits, scales = [], [], []
+    for name, (family, decoder, noise, parameters) in chosen.items():
+        for seed in range(seeds if family in NETWORKS else 1):
+            for unique_id, y in values.items():
+                for c in starts:
+                    at = np.arange(c + 1, c + 1 + horizon)
+                    spread = noise * 8 * np.sqrt(1 + np.arange(horizon) / horizon) * (1 + 0.05 * seed)
+                    middle = 0.3 * y[at] + 0.7 * (y[at] + rng.normal(0, 1, horizon) * spread)
+                    quantiles = middle[:, None] + Z * spread[:, None] * 0.8
+                    block = pd.DataFrame(
+                        {
+                            "forecaster": name,
+                            "seed": seed,
+                            "unique_id": unique_id,
+                            "cutoff": stamps[c],
+                            "ds": stamps[at].array,
+                            "step": np.arange(1, horizon + 1),
+                            "y": y[at],
+                            "prediction": middle,
+                            "mean": middle,
+                        }
+                    )
+                    block[LEVELS] = quantiles
+                    block["fit_cutoff"] = stamps[starts[0]]
+                    blocks.append(block)
+            fits.append(
+                {
+                    "forecaster": name,
+                    "seed": seed,
+                    "fit_cutoff": stamps[starts[0]],
+                    "family": family,
+                    "decoder": decoder,
+                    "parameters": parameters,
+                    "fit_seconds": 0.01 if parameters == 0 else parameters / 1500,
+                    "predict_seconds": 0.1 + parameters / 50_000,
+                    "forecasts": series * cutoffs,
+                }
+            )
+    for unique_id, y in values.items():
+        for c in starts:
+            change = y[24 : c + 1] - y[: c + 1 - 24]
+            scales.append((unique_id, stamps[c], np.abs(change).mean(), (change**2).mean()))
+    history = pd.concat(
+        [pd.DataFrame({"unique_id": unique_id, "ds": stamps.array, "y": y}) for unique_id, y in values.items()],
+        ignore_index=True,
+    )
+    ledger = Ledger.of(
+        forecasts=pd.concat(blocks, ignore_index=True),
+        scales=pd.DataFrame(scales, columns=["unique_id", "cutoff", "absolute", "squared"]),
+        fits=pd.DataFrame(fits),
+        season_length=24,
+    )
+    return ledger, history
+
+
+def make_plan(cutoffs=20, refit=5, clock="dates", validation=True, zone=None, horizon=24):
+    """The folds that belong to `make_ledger`: a fit every `refit` folds."""
+    n = 24 * 14 + cutoffs * horizon
+    stamps = pd.date_range("2017-06-01", periods=n, freq="h", tz=zone) if clock == "dates" else pd.RangeIndex(n)
+    rows = []
+    for k in range(cutoffs):
+        c, fit = 24 * 14 - 1 + k * horizon, k - k % refit
+        fit_cutoff = 24 * 14 - 1 + fit * horizon
+        rows.append(
+            {
+                "fold": k,
+                "cutoff": stamps[c],
+                "train_start": stamps[0],
+                "train_end": stamps[fit_cutoff - 48] if validation else stamps[fit_cutoff],
+                "validation_start": stamps[fit_cutoff - 47] if validation else (pd.NaT if clock == "dates" else np.nan),
+                "test_start": stamps[c + 1],
+                "test_end": stamps[c + horizon],
+                "fit_fold": fit,
+            }
+        )
+    return pd.DataFrame(rows)
