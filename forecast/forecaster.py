@@ -26,7 +26,7 @@ class NotFittedError(ValueError, AttributeError):
 
 @dataclass(frozen=True)
 class Origins:
-    """Where forecasts start: `series[m]` is a position in the panel, `ends[m]` the flat index after its last usable row.
+    """Where forecasts start: `series[m]` is a position in the panel, `ends[m]` the flat index after its last row.
 
     The history of forecast m is `panel.values[panel.starts[series[m]]:ends[m]]`, never empty; `cutoffs[m]` is the
     calendar ordinal of its last row.
@@ -38,6 +38,10 @@ class Origins:
 
     def __len__(self) -> int:
         return len(self.series)
+
+    def take(self, which: np.ndarray | slice) -> "Origins":
+        """Give some of the origins, by position, mask or slice."""
+        return Origins(self.series[which], self.ends[which], self.cutoffs[which])
 
 
 @dataclass(frozen=True)
@@ -92,19 +96,19 @@ class Forecaster(ABC):
         Parameters
         ----------
         frame: the history to forecast from; None for the frame of `fit`.
-        cutoffs: last stamps that may be used, for all series alike; None for each series' own end. A series that has not
-            begun at a cutoff, or has ended before it, is not forecast from there.
+        cutoffs: last stamps that may be used, for all series alike; None for each series' own end. A series that has
+            not begun at a cutoff, or has ended before it, is not forecast from there.
 
         Returns
         -------
-        One row per series, cutoff and step, in this order: `unique_id, cutoff, ds, step, prediction` (the median), `mean`
-        and one column per quantile level (`0.1` ... `0.9`), which never cross.
+        One row per series, cutoff and step, in this order, with the columns `unique_id, cutoff, ds, step, prediction`
+        (the median), `mean` and one per quantile level (`0.1` ... `0.9`), which never cross.
 
         Raises
         ------
         NotFittedError: `fit` was not called.
-        ValueError: a cutoff at which no series can be forecast, or given twice; a frame with another frequency than that
-            of `fit`; a forecast that is not finite.
+        ValueError: a cutoff at which no series can be forecast, or given twice; a frame with another frequency than
+            that of `fit`; a forecast that is not finite.
 
         """
         panel = self.panel_of(frame)
@@ -114,8 +118,8 @@ class Forecaster(ABC):
         if wrong.any():
             origin, step = np.argwhere(wrong)[0]
             raise ValueError(
-                f"{type(self).__name__} forecast no finite number for series {panel.ids[origins.series[origin]]!r}, cutoff "
-                f"{panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
+                f"{type(self).__name__} forecast no finite number for series {panel.ids[origins.series[origin]]!r}, "
+                f"cutoff {panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
             )
         return self.tidy(panel, origins, forecast)
 
@@ -141,8 +145,8 @@ class Forecaster(ABC):
         shape = (len(origins), self.horizon, len(self.quantile_levels))
         if forecast.quantiles.shape != shape or forecast.mean.shape != shape[:2]:
             raise ValueError(
-                f"{type(self).__name__}._forecast gave quantiles {forecast.quantiles.shape} and mean {forecast.mean.shape}; "
-                f"expected {shape} and {shape[:2]}: origins, steps, quantile levels"
+                f"{type(self).__name__}._forecast gave quantiles {forecast.quantiles.shape} and mean "
+                f"{forecast.mean.shape}; expected {shape} and {shape[:2]}: origins, steps, quantile levels"
             )
         return forecast
 
@@ -285,8 +289,8 @@ def origins_of(panel: Panel, cutoffs: Sequence[int] | None = None) -> Origins:
     if len(idle := np.flatnonzero(~under_way.any(axis=0))):
         first, last = panel.calendar.stamp(int(panel.first.min())), panel.calendar.stamp(int(panel.last.max()))
         raise ValueError(
-            f"`cutoffs`: no series is under way at {panel.calendar.stamp(int(times[0, idle[0]]))}; the data run from {first} "
-            f"to {last}: give cutoffs within"
+            f"`cutoffs`: no series is under way at {panel.calendar.stamp(int(times[0, idle[0]]))}; the data run from "
+            f"{first} to {last}: give cutoffs within"
         )
     series, times = series[under_way], times[under_way]
     return Origins(series, panel.starts[series] + times - panel.first[series] + 1, times)
@@ -340,4 +344,4 @@ def mean_of(quantiles: np.ndarray, levels: Sequence[float]) -> np.ndarray:
 
 
 def _differs(value, default) -> bool:
-    return default is inspect.Parameter.empty or value is not default and repr(value) != repr(default)
+    return default is inspect.Parameter.empty or (value is not default and repr(value) != repr(default))

@@ -1,7 +1,7 @@
-"""A fitted forecaster as a folder: JSON that people can read, and safetensors for the arrays; nothing is ever unpickled.
+"""A fitted forecaster as a folder: JSON that people can read, safetensors for the arrays; nothing is ever unpickled.
 
-Values of JSON are numbers, texts, lists, mappings, and frozen dataclasses, which are written with the name of their class.
-Reading makes objects of classes of this library, or of modules that the caller has imported already, and of no others.
+Values of JSON are numbers, texts, lists, mappings, and dataclasses, which are written with the name of their class.
+Reading makes objects of classes of this library, or of modules that the caller has imported already, and no others.
 """
 
 import importlib
@@ -54,8 +54,8 @@ def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
     if note.get("format") != FORMAT:
         raise ValueError(
-            f"`folder` {str(folder)!r} is in format {note.get('format')!r}, written by version {note.get('foretell')!r}; version "
-            f"{__version__} reads format {FORMAT}: load it with the version that wrote it, or fit again"
+            f"`folder` {str(folder)!r} is in format {note.get('format')!r}, of version {note.get('foretell')!r}; "
+            f"version {__version__} reads format {FORMAT}: load it with the version that wrote it, or fit again"
         )
     return note, load_file(folder / _ARRAYS)
 
@@ -74,12 +74,12 @@ def to_json(value, name: str):
         inner = {field.name: to_json(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)}
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
-        f"`{name}` is a {type(value).__name__} and cannot be saved: {value!r}; allowed: numbers, texts, sequences, mappings "
-        "and dataclasses of these. Set it to None before save(folder), and again after load(folder)"
+        f"`{name}` is a {type(value).__name__} and cannot be saved: {value!r}; allowed: numbers, texts, sequences, "
+        "mappings and dataclasses of these. Leave it out before save(folder), and set it again after load(folder)"
     )
 
 
-def from_json(value):
+def from_json(value) -> Any:
     """Give back what `to_json` was given; sequences come as tuples."""
     if isinstance(value, list):
         return tuple(from_json(inner) for inner in value)
@@ -149,4 +149,5 @@ def _calendar_from_json(note: Mapping[str, Any]) -> Calendar:
     index = pd.DatetimeIndex(np.array([note["stamp"]], dtype="int64").view(f"datetime64[{note['unit']}]"))
     if note["zone"] is not None:
         index = index.tz_localize("UTC").tz_convert(note["zone"])
-    return calendar_of(note["freq"], index[0])
+    stamp: Any = index[0]
+    return calendar_of(note["freq"], stamp)

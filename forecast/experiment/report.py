@@ -1,21 +1,16 @@
 """The one page a reader wants: verdict, table, plots, protocol, failures, and what was not tested, in one HTML file.
 
-The page needs nothing but itself: no script, no font, no picture from elsewhere. Everything in it comes from the ledger,
-the summary and the plan; the same input gives the same bytes.
+The page needs nothing but itself: no script, no font, no picture from elsewhere. Everything in it comes from the
+ledger, the summary and the plan; the same input gives the same bytes.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
@@ -24,11 +19,19 @@ from matplotlib.figure import Figure
 
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import score, skill
-from forecast.plots import plot_calibration, plot_error_by_cutoff, plot_error_by_step, plot_folds, plot_forecasts
-from forecast.plots import plot_skill
+from forecast.plots import (
+    plot_calibration,
+    plot_error_by_cutoff,
+    plot_error_by_step,
+    plot_folds,
+    plot_forecasts,
+    plot_skill,
+)
 from forecast.plots.extent import Extent, count, extent
 from forecast.plots.style import family_colours, family_order
+from forecast.plots.svg import embedded_svg
 
+Row = dict[str, Any]
 BASELINE = "SeasonalNaive"
 LATENT, DIRECT = "latent-state", "direct-prediction"
 _FEW_SEEDS, _FEW_CUTOFFS = 3, 5
@@ -44,8 +47,8 @@ class Chapter:
     ledger
         All forecasts; every plot is drawn from it.
     summary
-        One row per forecaster: `forecaster, family, skill, mase, wql, coverage, parameters, seeds` are read. Where it also
-        has `dataset` and `horizon`, only the rows are taken that match the `dataset` and `horizon` of `protocol`.
+        One row per forecaster: `forecaster, family, skill, mase, wql, coverage, parameters, seeds` are read. Where it
+        also has `dataset` and `horizon`, only the rows are taken that match those of `protocol`.
     plan
         One row per fold, as `plots.plot_folds` takes it; None: not drawn.
     protocol
@@ -75,9 +78,8 @@ def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, tit
     chapters = [chapters] if isinstance(chapters, Chapter) else list(chapters)
     if not chapters:
         raise ValueError("`chapters` is empty; a report needs at least one ledger")
-    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(
-        Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8")
-    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8"))
     pages = [_page(chapter, f"c{number}") for number, chapter in enumerate(chapters, start=1)]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,50 +87,58 @@ def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, tit
     return path
 
 
-def verdict(ledger: Ledger, summary: pd.DataFrame, dataset: str = "this data") -> str:
+def verdict(ledger: Ledger, rows: Sequence[Row], dataset: str = "this data") -> str:
     """Say in one sentence who is best by skill, and whether latent state or direct prediction is ahead.
 
-    `summary` has one row per forecaster. Where the seeds of two forecasters overlap, the sentence says that there is no
-    clear difference; where a network has one seed, that nothing can be said about chance.
+    `rows` are those of the summary, one per forecaster: `forecaster, family, skill, seeds` are read. Where the seeds of
+    two forecasters overlap, the sentence says that there is no clear difference.
     """
-    size, seeds = extent(ledger), int(summary["seeds"].max())
+    size = extent(ledger)
+    most = _most_seeds(rows)
     place = f"On {dataset} ({size.series} series, {count(size.cutoffs, 'cutoff')}, horizon {count(size.steps, 'step')}"
-    place += f", {count(seeds, 'seed')} per network)" if seeds > 1 else ", one seed)"
-    ranked = summary[summary["skill"].notna()].sort_values(by=["skill"], ascending=False, kind="stable")
-    if BASELINE not in ledger.forecasters or ranked.empty:
+    place += f", {most} seeds per network)" if most > 1 else ", one seed)"
+    ranked = sorted((row for row in rows if not pd.isna(row["skill"])), key=lambda row: -row["skill"])
+    if BASELINE not in ledger.forecasters or not ranked:
         return f"{place} there is no verdict: skill against {BASELINE} is not defined."
-    skills = dict(zip(ranked["forecaster"], ranked["skill"].astype(float), strict=True))
     ranges = _seed_ranges(ledger)
-    names = list(skills)
-    best = f"{place} the highest skill is that of {names[0]} ({_percent(skills[names[0]])})"
-    champions = [_first(ranked, family) for family in (LATENT, DIRECT)]
-    if set(names[:2]) != set(champions) and len(names) > 1 and _overlap(ranges[names[0]], ranges[names[1]]):
-        best += f", with no clear difference to {names[1]} ({_percent(skills[names[1]])})"
-    absent = [family for family, name in zip((LATENT, DIRECT), champions, strict=True) if name is None]
-    if absent:
+
+    def told(row: Row) -> str:
+        return f"{row['forecaster']} ({_percent(row['skill'])})"
+
+    def overlap(one: Row, other: Row) -> bool:
+        (low, high), (bottom, top) = ranges[one["forecaster"]], ranges[other["forecaster"]]
+        return low <= top and bottom <= high
+
+    champions = [next((row for row in ranked if row["family"] == family), None) for family in (LATENT, DIRECT)]
+    best = f"{place} the highest skill is that of {told(ranked[0])}"
+    # Where the two at the top are the two champions, the second half of the sentence says it.
+    if len(ranked) > 1 and any(row not in champions for row in ranked[:2]) and overlap(ranked[0], ranked[1]):
+        best += f", with no clear difference to {told(ranked[1])}"
+    latent, direct = champions
+    if latent is None or direct is None:
+        absent = [family for family, row in ((LATENT, latent), (DIRECT, direct)) if row is None]
         return f"{best}; no {' and no '.join(absent)} network was compared."
-    latent, direct = (str(name) for name in champions)
-    pair = f"the best latent-state network, {latent} ({_percent(skills[latent])}), and the best direct-prediction"
-    pair += f" network, {direct} ({_percent(skills[direct])})"
-    points = f"{100 * abs(skills[latent] - skills[direct]):.1f} points of skill"
-    if _overlap(ranges[latent], ranges[direct]):
+    pair = f"the best latent-state network, {told(latent)}, and the best direct-prediction network, {told(direct)}"
+    points = f"{100 * abs(latent['skill'] - direct['skill']):.1f} points of skill"
+    if overlap(latent, direct):
         return f"{best}; no clear difference between {pair}: {points} apart, and the ranges of their seeds overlap."
-    ahead = latent if skills[latent] > skills[direct] else direct
-    fewest = summary.loc[summary["forecaster"].isin(champions), "seeds"].min()
-    known = "and the ranges of their seeds do not overlap" if fewest > 1 else "but one seed cannot tell merit from chance"
+    ahead = max(latent, direct, key=lambda row: row["skill"])["forecaster"]
+    known = "and the ranges of their seeds do not overlap"
+    if min(latent["seeds"], direct["seeds"]) < 2:
+        known = "but one seed cannot tell merit from chance"
     return f"{best}; of {pair}, {ahead} is ahead by {points}, {known}."
 
 
 def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
-    ledger, summary, size = chapter.ledger, _rows_of(chapter), extent(chapter.ledger)
+    ledger, rows, size = chapter.ledger, _rows_of(chapter), extent(chapter.ledger)
     dataset = str(chapter.protocol.get("dataset", "this data"))
-    totals = score(ledger, ["mase"]).iloc[0]
+    totals = _records(score(ledger, ["mase"]))[0]
     computed = {
         "dataset": dataset,
         "horizon": count(size.steps, "step"),
         "series": f"{size.series:,}",
         "cutoffs": f"{size.cutoffs:,}",
-        "seeds": f"{int(summary['seeds'].max())} per network",
+        "seeds": f"{_most_seeds(rows)} per network",
         "season length": count(ledger.season_length, "step"),
         "points scored": f"{int(totals['points']):,} per forecaster and seed",
         "undefined": f"{count(int(totals['undefined']), 'pair')} of series and cutoff (no actual or no MASE scale)",
@@ -136,44 +146,47 @@ def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
     return {
         "id": prefix,
         "name": f"{dataset}, {count(size.steps, 'step')} ahead",
-        "verdict": verdict(ledger, summary, dataset),
+        "verdict": verdict(ledger, rows, dataset),
         "caveat": _caveat(size),
-        "table": _table(ledger, summary),
+        "table": _table(ledger, rows),
         "figures": _figures(chapter, prefix),
         "protocol": {**computed, **{name: _plain(value) for name, value in chapter.protocol.items()}},
         "failures": [_failure(failure) for failure in chapter.failures],
-        "not_tested": [*_not_tested(summary, size), *chapter.not_tested],
+        "not_tested": [*_not_tested(rows, size), *chapter.not_tested],
     }
 
 
-def _rows_of(chapter: Chapter) -> pd.DataFrame:
-    summary = chapter.summary
-    missing = [name for name in _NEEDED if name not in summary.columns]
+def _rows_of(chapter: Chapter) -> list[Row]:
+    missing = [name for name in _NEEDED if name not in chapter.summary.columns]
     if missing:
         raise ValueError(f"`summary` lacks the columns {missing}; it needs {list(_NEEDED)}")
-    for name in ("dataset", "horizon"):
-        if name in summary.columns and name in chapter.protocol:
-            summary = summary[summary[name].astype(str) == str(chapter.protocol[name])]
+    place = {name: str(chapter.protocol[name]) for name in ("dataset", "horizon") if name in chapter.protocol}
+
+    def here(row: Row) -> bool:
+        return all(str(row[name]) == wanted for name, wanted in place.items() if name in row)
+
+    rows = [row for row in _records(chapter.summary) if here(row)]
     for name in chapter.ledger.forecasters:
-        found = int((summary["forecaster"] == name).sum())
+        found = sum(row["forecaster"] == name for row in rows)
         if found != 1:
-            place = {key: str(chapter.protocol[key]) for key in ("dataset", "horizon") if key in chapter.protocol}
             raise ValueError(f"`summary` has {found} rows for forecaster {name!r} at {place}; it needs exactly one")
-    return summary
+    return [row for row in rows if row["forecaster"] in chapter.ledger.forecasters]
+
+
+def _most_seeds(rows: Sequence[Row]) -> int:
+    return max(int(row["seeds"]) for row in rows)
 
 
 def _seed_ranges(ledger: Ledger) -> dict[str, tuple[float, float]]:
-    seeds = skill(ledger, BASELINE, by=("forecaster", "seed")).groupby("forecaster")["skill"]
-    return {str(name): (float(values.min()), float(values.max())) for name, values in seeds}
+    table = skill(ledger, BASELINE, by=("forecaster", "seed"))
+    values: dict[str, list[float]] = {}
+    for name, value in zip(table["forecaster"], table["skill"], strict=True):
+        values.setdefault(name, []).append(float(value))
+    return {name: (min(several), max(several)) for name, several in values.items()}
 
 
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
-def _first(ranked: pd.DataFrame, family: str) -> str | None:
-    names = list(ranked.loc[ranked["family"] == family, "forecaster"])
-    return names[0] if names else None
+def _records(table: pd.DataFrame) -> list[Row]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _caveat(size: Extent) -> str:
@@ -183,9 +196,9 @@ def _caveat(size: Extent) -> str:
     return text + "even where seeds do not overlap, a difference may belong to this period and these series alone."
 
 
-def _not_tested(summary: pd.DataFrame, size: Extent) -> list[str]:
+def _not_tested(rows: Sequence[Row], size: Extent) -> list[str]:
     facts = ["Uncertainty over series and over time: no intervals are computed for skill or any other score."]
-    seeds = int(summary["seeds"].max())
+    seeds = _most_seeds(rows)
     if seeds < _FEW_SEEDS:
         facts.append(f"The spread over seeds: {count(seeds, 'seed')} per network is below the floor of {_FEW_SEEDS}.")
     if size.cutoffs < _FEW_CUTOFFS:
@@ -194,33 +207,43 @@ def _not_tested(summary: pd.DataFrame, size: Extent) -> list[str]:
     return facts
 
 
-def _table(ledger: Ledger, summary: pd.DataFrame) -> list[dict[str, str]]:
-    fits = ledger.fits.groupby("forecaster")
-    seconds = fits["fit_seconds"].mean()
-    latency = 1000 * fits["predict_seconds"].sum() / fits["forecasts"].sum()
-    colours = family_colours(list(summary["family"]))
-    order = {name: place for place, name in enumerate(family_order(list(summary["family"])))}
-    ranked = summary.assign(place=summary["family"].map(order.get), bad=-summary["skill"])
-    rows = []
-    for row in ranked.sort_values(by=["place", "bad"], kind="stable").to_dict("records"):
-        name = row["forecaster"]
-        rows.append(
+def _table(ledger: Ledger, rows: Sequence[Row]) -> list[Row]:
+    costs = _costs(ledger)
+    families = [row["family"] for row in rows]
+    colours, order = family_colours(families), family_order(families)
+    ranked = sorted(rows, key=lambda row: (order.index(row["family"]), -np.nan_to_num(row["skill"], nan=-np.inf)))
+    table = []
+    for row in ranked:
+        seconds, latency = costs[row["forecaster"]]
+        table.append(
             {
-                "name": name,
+                "name": row["forecaster"],
                 "family": row["family"],
-                "place": row["place"],
+                "place": order.index(row["family"]),
                 "colour": colours[row["family"]],
                 "skill": _percent(row["skill"]),
                 "mase": _number(row["mase"], 3),
                 "wql": _number(row["wql"], 4),
                 "coverage": _percent(row["coverage"], sign=""),
                 "parameters": _number(row["parameters"], 0),
-                "seconds": _short(seconds.get(name, np.nan)),
-                "latency": _short(latency.get(name, np.nan)),
+                "seconds": _short(seconds),
+                "latency": _short(latency),
                 "seeds": _number(row["seeds"], 0),
             }
         )
-    return rows
+    return table
+
+
+def _costs(ledger: Ledger) -> dict[str, tuple[float, float]]:
+    """Forecaster -> mean seconds of one fit, milliseconds of one forecast (one series, one cutoff, all steps)."""
+    fits = _records(ledger.fits)
+    costs = {}
+    for name in ledger.forecasters:
+        own = [fit for fit in fits if fit["forecaster"] == name]
+        forecasts = sum(fit["forecasts"] for fit in own)
+        latency = 1000 * sum(fit["predict_seconds"] for fit in own) / forecasts if forecasts else float("nan")
+        costs[name] = (float(np.mean([fit["fit_seconds"] for fit in own])), latency)
+    return costs
 
 
 def _figures(chapter: Chapter, prefix: str) -> list[dict[str, Any]]:
@@ -255,38 +278,9 @@ def _figures(chapter: Chapter, prefix: str) -> list[dict[str, Any]]:
         caption = "The plan of folds: what each forecast was allowed to see, and whose fit it used."
         drawn.append(("folds", caption, plot_folds(chapter.plan)))
     return [
-        {"name": name, "caption": caption, "svg": embedded_svg(figure, f"{prefix}-{name}", caption)}
+        {"name": name, "caption": caption, "svg": Markup(embedded_svg(figure, f"{prefix}-{name}", caption))}
         for name, caption, figure in drawn
     ]
-
-
-def embedded_svg(figure: Figure, prefix: str, label: str) -> Markup:
-    """Draw a figure as an SVG element that may stand in HTML beside others: every id begins with `prefix`.
-
-    The text stays text, so that it can be searched and read aloud as well as seen.
-    """
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}), warnings.catch_warnings():
-        # The reader's browser draws the letters: what matplotlib's own font lacks is not missing there.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Quotes and angle brackets are escaped in text and attributes alike, so that a tag ends at its first ">".
-    svg = re.sub(r"<[^>]+>", lambda tag: _own_ids(tag.group(), prefix), svg)
-    width, height = (72 * inches for inches in figure.get_size_inches())
-    opening = (
-        f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {width:g} {height:g}" '
-        f'style="--natural:{width * 4 / 3:.0f}px">'
-    )
-    return Markup(opening + svg[svg.index(">") + 1 :])
-
-
-def _own_ids(tag: str, prefix: str) -> str:
-    tag = re.sub(r'\sid="', f' id="{prefix}-', tag)
-    tag = re.sub(r'\s(?:xlink:)?href="#', f' href="#{prefix}-', tag)
-    return tag.replace("url(#", f"url(#{prefix}-")
 
 
 def _failure(failure: Mapping[str, Any]) -> dict[str, str]:
@@ -306,7 +300,8 @@ def _plain(value: Any) -> str:
 def _percent(value: float, sign: str = "+") -> str:
     if pd.isna(value):
         return "–"
-    sign = "" if abs(value) < 0.0005 else sign
+    if abs(value) < 0.0005:
+        value, sign = 0.0, ""
     return f"{100 * value:{sign}.1f}\N{NO-BREAK SPACE}%".replace("-", "−")
 
 

@@ -32,7 +32,7 @@ class Steps(Protocol):
 
 
 @dataclass(frozen=True)
-class Ticks:
+class _Ticks:
     """Steps of fixed length: integers, seconds, hours, days, weeks; `length` and `phase` in the unit of the stamps."""
 
     length: int
@@ -49,8 +49,8 @@ class Ticks:
 
 
 @dataclass(frozen=True)
-class Months:
-    """Steps of `count` months, on the first or the last day; `phase` is the month at ordinal 0, `clock` the time of day."""
+class _Months:
+    """Steps of `count` months, on the first or the last day at `clock`; `phase` is the month at ordinal 0."""
 
     count: int
     phase: int
@@ -74,7 +74,7 @@ class Months:
 
 
 @dataclass(frozen=True)
-class BusinessDays:
+class _BusinessDays:
     """Monday to Friday at the time of day `clock`, without holidays."""
 
     unit: str
@@ -180,7 +180,7 @@ class Calendar:
 
 def raw_stamps(stamps: pd.Index | pd.Series, in_wall_time: bool = False) -> np.ndarray:
     """Give stamps as the numbers below them, without a copy where there is one: naive datetime64, or int64."""
-    index = pd.Index(stamps)
+    index = pd.Index(stamps, copy=False)
     if not isinstance(index, pd.DatetimeIndex):
         return np.asarray(index, dtype="int64")
     if in_wall_time:
@@ -190,15 +190,15 @@ def raw_stamps(stamps: pd.Index | pd.Series, in_wall_time: bool = False) -> np.n
 
 def integer_calendar(step: int, phase: int) -> Calendar:
     """Give the calendar of integer stamps that advance by `step`."""
-    return Calendar(freq=str(step), steps=Ticks(step, phase % step), unit=None, zone=None, season_length=1)
+    return Calendar(freq=str(step), steps=_Ticks(step, phase % step), unit=None, zone=None, season_length=1)
 
 
-def calendar_of(freq: str, stamp: pd.Timestamp) -> Calendar:
+def calendar_of(freq: str | int, stamp: pd.Timestamp) -> Calendar:
     """Give the calendar of a frequency; unit, zone, time of day and what `freq` leaves open are those of a stamp."""
     count, unit, anchor = parse_freq(freq)
     raw = raw_stamps(pd.DatetimeIndex([stamp]), in_wall_time=unit not in NANOSECONDS)
     if unit == "B":
-        steps, season = BusinessDays(stamp.unit, _time_of_day(raw)), 5
+        steps, season = _BusinessDays(stamp.unit, _time_of_day(raw)), 5
     elif unit[0] in _MONTHS_PER_STEP:
         steps, season, anchor = _months(count, unit, anchor, raw)
     else:
@@ -206,7 +206,7 @@ def calendar_of(freq: str, stamp: pd.Timestamp) -> Calendar:
     return Calendar(spell(count, unit, anchor), steps, stamp.unit, stamp.tz, season)
 
 
-def _months(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tuple[Months, int, str | None]:
+def _months(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tuple[_Months, int, str | None]:
     """Give steps, season and anchor of a frequency that counts months; without an anchor the stamp sets it."""
     length = count * _MONTHS_PER_STEP[unit[0]]
     at_end = unit[1] == "E"
@@ -215,11 +215,11 @@ def _months(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tup
         anchor = MONTH_NAMES[month]
     elif unit[0] == "Q":  # named by a first month (QS-JAN) or by the last month of the year (QE-DEC)
         anchor = MONTH_NAMES[month % 3 + (9 if at_end else 0)]
-    steps = Months(length, month % length, at_end, np.datetime_data(stamp.dtype)[0], _time_of_day(stamp))
+    steps = _Months(length, month % length, at_end, np.datetime_data(stamp.dtype)[0], _time_of_day(stamp))
     return steps, 12 // length if 12 % length == 0 else 1, anchor
 
 
-def _ticks(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tuple[Ticks, int, str | None]:
+def _ticks(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tuple[_Ticks, int, str | None]:
     """Give steps, season and anchor of a frequency of fixed length; without an anchor the stamp sets it."""
     nanoseconds = count * (NANOSECONDS.get(unit) or (7 * DAY if unit == "W" else DAY))
     resolution = NANOSECONDS[np.datetime_data(stamp.dtype)[0]]
@@ -238,7 +238,7 @@ def _ticks(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tupl
         weekday = (phase * resolution - _MONDAY) // DAY % 7
         anchor = anchor or DAY_NAMES[weekday]
         phase += (DAY_NAMES.index(anchor) - weekday) * DAY // resolution
-    return Ticks(length, phase % length), season, anchor
+    return _Ticks(length, phase % length), season, anchor
 
 
 def _time_of_day(stamp: np.ndarray) -> int:

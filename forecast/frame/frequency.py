@@ -19,7 +19,7 @@ _ALLOWED = (
 )
 
 
-def parse_freq(freq) -> tuple[int, str, str | None]:
+def parse_freq(freq: object) -> tuple[int, str, str | None]:
     """Split a frequency, old or new spelling, into multiple, unit and anchor: `"2W-MON"` -> `(2, "W", "MON")`."""
     match = re.fullmatch(r"(\d*)([A-Za-z]+)(?:-([A-Za-z]{3}))?", freq.strip()) if isinstance(freq, str) else None
     if match:

@@ -16,8 +16,8 @@ class Panel:
     Attributes
     ----------
     values: (all rows,) float32; what a model may read, NaN where there is nothing to read.
-    observed: (all rows,) bool; True where the value is an actual, which counts in losses and scores. A value filled in at
-        the door can be read but does not count.
+    observed: (all rows,) bool; True where the value is an actual, which counts in losses and scores. A value filled in
+        at the door can be read but does not count.
     starts, stops: (S,) int64; series s owns `values[starts[s]:stops[s]]`.
     first: (S,) int64; the calendar ordinal of each series' first row.
     ids: the series, in the order in which they came.
@@ -42,7 +42,8 @@ class Panel:
             return "Panel(empty)"
         begin, end = self.calendar.stamp(int(self.first.min())), self.calendar.stamp(int(self.last.max()))
         missing = rows - sum(int(observed.sum()) for _, observed in self)
-        return f"Panel({len(self)} series, {rows:,} rows, freq {self.calendar.freq}, {begin} to {end}, {missing:,} missing)"
+        size = f"{len(self)} series, {rows:,} rows, {missing:,} missing"
+        return f"Panel({size}, freq {self.calendar.freq}, {begin} to {end})"
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Give (values, observed) of each series, as views."""
@@ -91,7 +92,7 @@ class Panel:
         ordinals = _ramps(self.first, lengths)
         return pd.DataFrame(
             {
-                "unique_id": self.ids.repeat(lengths),
+                "unique_id": self.ids[np.repeat(np.arange(len(self)), lengths)],
                 "ds": self.calendar.stamps(ordinals),
                 "y": np.where(self.observed[rows], self.values[rows], np.nan),
             }

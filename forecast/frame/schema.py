@@ -12,15 +12,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from forecast.frame.calendar import Calendar, calendar_of, infer_freq, integer_calendar, raw_stamps
+from forecast.frame.axis import check_axis, in_order, rows_by_stamp, shared_calendar
+from forecast.frame.calendar import Calendar
 from forecast.frame.panel import Panel
+from forecast.frame.rows import FrameError, Rows, plain, read_rows
 
 ID, TIME, TARGET = "unique_id", "ds", "y"
-_BLOCK = 1 << 18  # rows looked at together: keeps what the checks need beside the data small
-
-
-class FrameError(ValueError):
-    """A frame that may not enter; the message names the column, the first series and stamp concerned, and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +58,9 @@ def check_frame(
 
     Parameters
     ----------
-    frame: one row per series and time step, with the columns `unique_id`, `ds` (timestamps or integers) and `y` (numbers;
-        NaN is a missing value and is masked).
-    freq: the frequency, such as `"h"` or `"MS"`, a step for integer `ds`; read off the data where not given. Either way
+    frame: one row per series and time step, with the columns `unique_id` (anything that can be hashed), `ds`
+        (timestamps or integers) and `y` (numbers; NaN is a missing value and is masked).
+    freq: the frequency, such as `"h"` or `"MS"`, a step for integer `ds`; None: read off the longest series. Either way
         every row of every series is checked against it.
     columns: our name -> the frame's, where the frame calls them otherwise: `{"unique_id": "store", "y": "sales"}`.
     roles: when covariates are known; their columns must be there.
@@ -71,7 +68,7 @@ def check_frame(
         the gap (can be read by models; still does not count in losses and scores; also applied to NaN).
     unsorted: what to do with rows out of order: refuse, or sort by series (first come first) and time.
     short: what to do with series of fewer than `min_length` observed values: refuse, or leave out with a warning.
-    min_length: observed values that every series must have.
+    min_length: observed values that every series must have, 1 or more.
 
     Raises
     ------
@@ -87,263 +84,111 @@ def check_frame(
     ]:
         if value not in allowed:
             raise ValueError(f"`{name}` is {value!r}; allowed: {', '.join(map(repr, allowed))}")
-    frame = _with_our_names(frame, columns or {}, roles or Roles())
-    begins, ids = _runs(frame[ID])
-    if len(set(ids)) < len(ids):  # a series whose rows do not lie together
-        if unsorted == "error":
-            row = int(begins[_first_repeat(ids)])
-            raise FrameError(f"{_at(frame, row)}: rows of this series do not lie together (row {row}). {_SORT}")
-        return check_frame(_sorted(frame), freq=freq, gaps=gaps, unsorted="error", short=short, min_length=min_length)
-    values = _numbers(frame)
-    calendar = _calendar(frame, begins, freq)
-    try:
-        complete = _check_time(frame, calendar, begins, gaps)
-    except _OutOfOrder as error:
-        if unsorted == "error":
-            raise FrameError(f"{error} {_SORT}") from None
-        return check_frame(_sorted(frame), freq=freq, gaps=gaps, unsorted="error", short=short, min_length=min_length)
-    panel = _panel(frame, values, calendar, begins, ids, complete)
-    if gaps == "fill":
-        _fill(panel)
-    return _long_enough(panel, min_length, short)
+    if isinstance(min_length, bool) or not isinstance(min_length, int | np.integer) or min_length < 1:
+        raise ValueError(f"`min_length` is {min_length!r}; allowed: a whole number of 1 or more")
+    names = _names_of(frame, columns or {}, roles or Roles())
+    rows, begins = in_order(read_rows(*(pd.Series(frame[names[name]]) for name in (ID, TIME, TARGET))), unsorted)
+    calendar = shared_calendar(rows, begins, freq)
+    complete = check_axis(rows, begins, calendar, gaps)
+    panel = _panel(rows, begins, calendar, complete, fill=gaps == "fill")
+    return _long_enough(panel, min_length, short, names[TARGET])
 
 
 def as_panel(frame: "pd.DataFrame | Panel", **door) -> Panel:
-    """Give a panel as it is, and a frame checked by `check_frame` with the options of the door."""
+    """Give a panel as it is, and a frame checked by `check_frame` with the options of the door.
+
+    Raises
+    ------
+    TypeError: options for a panel, which is already checked.
+
+    """
     if not isinstance(frame, Panel):
         return check_frame(frame, **door)
     if door:
         raise TypeError(
-            f"{', '.join(f'`{name}`' for name in door)}: the panel is already checked; give a frame, or none"
+            f"{', '.join(f'`{name}`' for name in door)}: the panel is already checked; give a frame, or no options"
         )
     return frame
 
 
-_SORT = (
-    f"Allowed: the rows of a series together and in time order. Sort with frame.sort_values(['{ID}', '{TIME}']), "
-    'or ask for it: unsorted="sort".'
-)
-
-
-class _OutOfOrder(FrameError):
-    """Rows that go back in time."""
-
-
-def _at(frame: pd.DataFrame, row: int) -> str:
-    """Name the series and stamp of a row, for messages."""
-    return f"series {frame[ID].iloc[row]!r}, {TIME} {frame[TIME].iloc[row]}"
-
-
-def _first_repeat(ids: list) -> int:
-    seen: set = set()
-    for position, name in enumerate(ids):
-        if name in seen:
-            return position
-        seen.add(name)
-    raise AssertionError("no name comes twice")
-
-
-def _with_our_names(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> pd.DataFrame:
-    """Give the frame with our column names, once all are known to be there."""
+def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> dict[str, str]:
+    """Give our name -> the frame's, once all columns are known to be there, each for one purpose."""
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"`frame` must be a pandas DataFrame with {ID}, {TIME}, {TARGET}; got {type(frame).__name__}")
+        came = f"{type(frame).__module__}.{type(frame).__name__}"
+        raise TypeError(f"`frame` must be a pandas DataFrame with {ID}, {TIME}, {TARGET}; got {came}")
     if unknown := [name for name in columns if name not in (ID, TIME, TARGET)]:
         raise ValueError(f"`columns` names {unknown[0]!r}; allowed keys: {ID!r}, {TIME!r}, {TARGET!r}")
+    if frame.columns.nlevels > 1:
+        raise FrameError(f"the columns have {frame.columns.nlevels} levels; allowed: one row of names")
     if not frame.columns.is_unique:
-        raise FrameError(
-            f"column {frame.columns[frame.columns.duplicated()][0]!r} comes twice; every name may come once"
-        )
-    theirs = {columns.get(name, name): name for name in (ID, TIME, TARGET)}
-    for their_name, name in theirs.items():
-        if their_name not in frame.columns:
-            remedy = f"columns={{{name!r}: ...}}"
-            raise FrameError(
-                f"column `{their_name}` is not there; got {list(frame.columns)}. Map another with {remedy}"
-            )
-    declared = roles.columns()
-    for position, column in enumerate(declared):
-        if column in theirs:
-            raise FrameError(f"column `{column}` is {theirs[column]!r} and cannot be a covariate too")
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise FrameError(f"column `{twice}` comes twice; every name may come once")
+    names = {name: columns.get(name, name) for name in (ID, TIME, TARGET)}
+    for name, theirs in names.items():
+        if theirs in frame.columns:
+            continue
+        remedy = f"Name another with columns={{{name!r}: ...}}"
+        if theirs in frame.index.names:
+            remedy = "It is in the index: make it a column with frame.reset_index()"
+        raise FrameError(f"column `{theirs}` is not there; got {list(frame.columns)}. {remedy}")
+    taken = {}
+    for column, use in [(theirs, name) for name, theirs in names.items()] + _uses(roles):
         if column not in frame.columns:
-            raise FrameError(f"column `{column}` has a role but is not there; got {list(frame.columns)}")
-        if column in declared[:position]:
-            raise FrameError(f"column `{column}` has two roles; allowed: one of static, known, past, delayed")
-    if frame.empty:
-        raise FrameError("the frame has no rows")
-    frame = frame[list(theirs)]
-    return frame if all(a == b for a, b in theirs.items()) else frame.rename(columns=theirs)
+            raise FrameError(f"column `{column}` has the role {use} but is not there; got {list(frame.columns)}")
+        if column in taken:
+            raise FrameError(f"column `{column}` cannot be both {taken[column]} and {use}; allowed: one purpose")
+        taken[column] = use
+    return names
 
 
-def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the rows by series, in the order in which the series first come, and by time."""
-    codes, _ = pd.factorize(frame[ID])
-    return frame.iloc[np.lexsort((raw_stamps(frame[TIME]).view("int64"), codes))]
+def _uses(roles: Roles) -> list[tuple[str, str]]:
+    """Give every column that has a role, with the role."""
+    named = {"static": roles.static, "known": roles.known, "past": roles.past, "delayed": roles.delayed}
+    for role, columns in named.items():
+        if isinstance(columns, str):
+            raise TypeError(f"`roles`: {role} is the text {columns!r}; allowed: several names, as in ({columns!r},)")
+    return [(column, role) for role, columns in named.items() for column in columns]
 
 
-def _runs(ids: pd.Series) -> tuple[np.ndarray, list]:
-    """Give the first row and the id of every stretch of rows with the same id."""
-    if missing := int(ids.isna().sum()):
-        row = int(ids.isna().to_numpy().argmax())
-        raise FrameError(
-            f"column `{ID}` is missing in {missing} rows (first: row {row}); every row must name its series"
-        )
-    begins: list[np.ndarray] = []
-    names: list = []
-    for block in range(0, len(ids), _BLOCK):
-        codes, uniques = pd.factorize(ids.iloc[block : block + _BLOCK])
-        changes = np.flatnonzero(np.diff(codes, prepend=-1))
-        block_names = [uniques[code] for code in codes[changes]]
-        if names and block_names[0] == names[-1]:
-            changes, block_names = changes[1:], block_names[1:]
-        begins.append(changes + block)
-        names.extend(block_names)
-    return np.concatenate(begins), names
-
-
-def _numbers(frame: pd.DataFrame) -> np.ndarray:
-    """Give the target as a float32 copy, NaN where it is missing."""
-    target = frame[TARGET]
-    kind = pd.api.types.infer_dtype(target, skipna=True) if target.dtype == object else str(target.dtype)
-    is_number = pd.api.types.is_numeric_dtype(target) and not pd.api.types.is_complex_dtype(target)
-    if not is_number and kind not in ("floating", "integer", "mixed-integer-float", "decimal", "boolean", "empty"):
-        texts = target.map(lambda value: isinstance(value, str)).to_numpy(dtype=bool)
-        row = int(texts.argmax())
-        raise FrameError(
-            f"column `{TARGET}` must hold numbers; got {target.iloc[row]!r} ({kind}) at {_at(frame, row)}. Convert with "
-            f"pd.to_numeric(frame['{TARGET}'], errors=...) and decide what becomes of the text"
-        )
-    with np.errstate(over="ignore"):
-        if isinstance(target.dtype, np.dtype):  # one copy, where na_value would make a second in float64
-            values = np.array(target.to_numpy(), dtype="float32")
-        else:
-            values = target.to_numpy(dtype="float32", na_value=np.nan, copy=True)
-    if np.isinf(values).any():
-        infinite = np.isinf(values)
-        row = int(infinite.argmax())
-        raise FrameError(
-            f"column `{TARGET}` holds {int(infinite.sum())} values that are infinite or beyond float32 (3.4e38); first "
-            f"{target.iloc[row]!r} at {_at(frame, row)}. Replace them, by NaN where they are unknown, or rescale"
-        )
-    return values
-
-
-def _calendar(frame: pd.DataFrame, begins: np.ndarray, freq: str | int | None) -> Calendar:
-    """Give the calendar of the frame: as asked for, or read off the first series that is long enough."""
-    stamps = frame[TIME]
-    if missing := int(stamps.isna().sum()):
-        row = int(stamps.isna().to_numpy().argmax())
-        raise FrameError(
-            f"column `{TIME}` is missing in {missing} rows, first in {_at(frame, row)}; every row needs one"
-        )
-    stops = np.append(begins[1:], len(frame))
-    telling = int((stops - begins >= 3).argmax())
-    series = stamps.iloc[begins[telling] : min(stops[telling], begins[telling] + 10_000)]
-    if pd.api.types.is_integer_dtype(stamps):
-        distances = np.diff(np.sort(series.to_numpy()))
-        distances = distances[distances > 0]
-        step = int(freq) if freq is not None else int(distances.min()) if len(distances) else 1
-        if step < 1:
-            raise ValueError(f"`freq` is {freq!r}; integer `{TIME}` advance by a whole number of 1 or more")
-        return integer_calendar(step, int(series.iloc[0]))
-    if not pd.api.types.is_datetime64_any_dtype(stamps):
-        raise FrameError(
-            f"column `{TIME}` must hold timestamps or integers; got {stamps.iloc[0]!r} ({stamps.dtype}) in row 0. Convert "
-            f"with pd.to_datetime(frame['{TIME}'])"
-        )
-    if freq is None:
-        freq = infer_freq(pd.DatetimeIndex(series).sort_values())
-    if freq is None:
-        raise FrameError(
-            f"the frequency cannot be read off column `{TIME}` of {_at(frame, int(begins[telling]))}: give `freq`"
-        )
-    return calendar_of(str(freq), series.iloc[0])
-
-
-def _check_time(frame: pd.DataFrame, calendar: Calendar, begins: np.ndarray, gaps: str) -> bool:
-    """Refuse stamps off the grid, backward, repeated or (by policy) left out; True if no row is missing."""
-    stamps = raw_stamps(frame[TIME], calendar.in_wall_time)
-    missing, first_gap, gap_size = 0, None, 0
-    repeats, first_repeat = 0, None
-    for block in range(0, len(stamps), _BLOCK):
-        low = max(block - 1, 0)  # with the row before, so that no distance is lost between blocks
-        ordinals, exact = calendar.steps.locate(stamps[low : block + _BLOCK])
-        if not exact.all():
-            row = low + int(exact.argmin())
-            raise FrameError(
-                f"{_at(frame, row)} does not lie on a grid of frequency {calendar.freq!r} through the first stamp "
-                f"{frame[TIME].iloc[0]}. Give the right `freq`, or resample the frame to one regular step"
-            )
-        distances = np.diff(ordinals)
-        inside = np.ones(len(distances), dtype=bool)
-        starts = begins[(begins > low) & (begins < low + len(ordinals))]
-        inside[starts - low - 1] = False
-        if (backward := inside & (distances < 0)).any():
-            row = low + 1 + int(backward.argmax())
-            raise _OutOfOrder(f"column `{TIME}`: {_at(frame, row)} comes after {frame[TIME].iloc[row - 1]}.")
-        same = inside & (distances == 0)
-        if same.any():
-            repeats += int(same.sum())
-            first_repeat = low + 1 + int(same.argmax()) if first_repeat is None else first_repeat
-        wide = inside & (distances > 1)
-        if wide.any():
-            missing += int((distances[wide] - 1).sum())
-            if first_gap is None:
-                first_gap = low + 1 + int(wide.argmax())
-                gap_size = int(distances[wide][0]) - 1
-    if first_repeat is not None:
-        raise FrameError(
-            f"column `{TIME}`: {_at(frame, first_repeat)} comes more than once ({repeats} repeated rows in all). Allowed: one "
-            f"row per series and stamp. Remove them with frame.drop_duplicates(['{ID}', '{TIME}']), or aggregate"
-        )
-    if first_gap is not None and gaps == "error":
-        raise FrameError(
-            f"column `{TIME}`: {gap_size} rows are missing before {_at(frame, first_gap)} (after "
-            f"{frame[TIME].iloc[first_gap - 1]}, frequency {calendar.freq!r}; {missing} rows missing in all). Add them, or say "
-            'what to do: gaps="mask" (missing values) or gaps="fill" (last value carried forward)'
-        )
-    return first_gap is None
-
-
-def _panel(
-    frame: pd.DataFrame, values: np.ndarray, calendar: Calendar, begins: np.ndarray, ids: list, complete: bool
-) -> Panel:
+def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, complete: bool, fill: bool) -> Panel:
     """Give the panel; where rows are missing, every value goes to the place of its stamp."""
-    stops = np.append(begins[1:], len(frame))
-    first, last = (calendar.locate(frame[TIME].iloc[rows])[0] for rows in (begins, stops - 1))
+    first, last = (calendar.locate(rows.stamps[at])[0] for at in (begins, np.append(begins[1:], len(rows)) - 1))
     lengths = last - first + 1
-    ends = np.cumsum(lengths)
+    stops = np.cumsum(lengths)
+    values = rows.numbers()
     if not complete:
-        placed = np.full(ends[-1], np.nan, dtype="float32")
-        stamps = raw_stamps(frame[TIME], calendar.in_wall_time)
-        offsets = ends - lengths - first
-        for block in range(0, len(values), _BLOCK):
-            rows = slice(block, block + _BLOCK)
-            series = np.searchsorted(begins, np.arange(block, min(block + _BLOCK, len(values))), side="right") - 1
-            placed[calendar.steps.locate(stamps[rows])[0] + offsets[series]] = values[rows]
+        placed = np.full(stops[-1], np.nan, dtype="float32")
+        for part, place in rows_by_stamp(rows, begins, calendar, stops - lengths - first):
+            placed[place] = values[part]
         values = placed
-    return Panel(values, ~np.isnan(values), ends - lengths, ends, first, pd.Index(ids, name=ID), calendar)
+    observed = np.isnan(values)
+    np.logical_not(observed, out=observed)
+    if fill:
+        _carry_forward(values, stops - lengths)
+    return Panel(values, observed, stops - lengths, stops, first, rows.ids[begins].rename(ID), calendar)
 
 
-def _fill(panel: Panel) -> None:
-    """Carry the last value of each series forward into its gaps, in place."""
-    rows = np.arange(len(panel.values))
-    source = np.maximum.accumulate(np.where(panel.observed, rows, -1))
-    begin = np.repeat(panel.starts, panel.lengths)
-    panel.values[:] = np.where(source >= begin, panel.values[source], np.nan)
+def _carry_forward(values: np.ndarray, starts: np.ndarray) -> None:
+    """Carry the last value of each series forward, in place; what comes before its first one stays NaN."""
+    # No value at the door is infinite: it can stand for "nothing yet" at the start of a series, and so stop what would
+    # come from the series before.
+    values[starts[np.isnan(values[starts])]] = np.inf
+    values[:] = pd.Series(values, copy=False).ffill()
+    values[np.isinf(values)] = np.nan
 
 
-def _long_enough(panel: Panel, min_length: int, short: str) -> Panel:
-    counts = np.add.reduceat(panel.observed, panel.starts, dtype="int64")
-    too_short = counts < max(min_length, 1)
+def _long_enough(panel: Panel, min_length: int, short: str, target: str) -> Panel:
+    counts = np.array([np.count_nonzero(observed) for _, observed in panel])
+    too_short = counts < min_length
     if not too_short.any():
         return panel
     which = int(too_short.argmax())
     message = (
-        f"series {panel.ids[which]!r} has {counts[which]} observed values of `{TARGET}`; at least {max(min_length, 1)} are "
-        f"needed ({int(too_short.sum())} of {len(panel)} series are too short)"
+        f"series {plain(panel.ids[which])!r} has {counts[which]} observed values of `{target}`; at least {min_length} "
+        f"are needed ({int(too_short.sum())} of {len(panel)} series are too short)"
     )
     if short == "error" or too_short.all():
         raise FrameError(f'{message}. Give longer series, or leave the short ones out: short="drop"')
-    dropped = list(panel.ids[too_short])
+    dropped = panel.ids[too_short].tolist()
     warnings.warn(f"left out: {message}: {dropped[:10]}{' ...' if len(dropped) > 10 else ''}", stacklevel=3)
     return panel.take(~too_short)

@@ -9,7 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from forecast.evaluation.metrics import coverage, score
-from forecast.plots.style import FAINT, MUTED, families, label_lines, line_styles, look, panel, percent, say_empty
+from forecast.plots.style import (
+    FAINT,
+    MUTED,
+    families,
+    label_lines,
+    line_height,
+    line_styles,
+    look,
+    panel,
+    percent,
+    say_empty,
+)
 
 if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
@@ -23,7 +34,7 @@ def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
     """
     pairs = central_pairs(ledger.quantile_levels)
     with look():
-        figure, ax = panel(ax, (6.2, 4.4))
+        figure, ax = panel(ax, (7.0, max(4.4, line_height(len(ledger.forecasters)))))
         ax.set_title("Coverage by nominal level")
         ax.set_xlabel("nominal level of the central interval")
         ax.set_ylabel("share of actuals inside")
@@ -44,13 +55,15 @@ def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
             return figure
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0, label="_honest")
         ax.set_xlim(max(nominal[0] - 0.08, 0), min(nominal[-1] + 0.02, 1))
-        ax.set_ylim(0, 1.02)
+        # Room above and below, so that the two words never lie on a line.
+        ax.set_ylim(-0.09, 1.09)
         ax.set_xticks(nominal)
+        ax.set_yticks(np.linspace(0, 1, 6))
         ax.xaxis.set_major_formatter(percent())
         ax.yaxis.set_major_formatter(percent())
         ax.grid(color=FAINT, linewidth=0.5)
-        ax.text(0.02, 0.98, "too wide", transform=ax.transAxes, va="top", color=MUTED, fontsize=8)
-        ax.text(0.98, 0.03, "too narrow", transform=ax.transAxes, ha="right", color=MUTED, fontsize=8)
+        ax.text(0.02, 0.99, "too wide", transform=ax.transAxes, va="top", color=MUTED, fontsize=8)
+        ax.text(0.98, 0.015, "too narrow", transform=ax.transAxes, ha="right", color=MUTED, fontsize=8)
         label_lines(ax, ends, styles)
     return figure
 

@@ -17,6 +17,7 @@ from forecast.plots.style import (
     families,
     instants,
     label_lines,
+    line_height,
     line_styles,
     look,
     panel,
@@ -47,10 +48,10 @@ def plot_error_by_step(ledger: Ledger, metric: str = "mase", *, ax: Axes | None 
     `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
     """
     with look():
-        figure, ax = panel(ax, (7.0, 3.9))
-        _lines(ax, ledger, metric, "step")
+        figure, ax = panel(ax, (7.0, line_height(len(ledger.forecasters))))
+        if _lines(ax, ledger, metric, "step"):
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True) if extent(ledger).steps > 1 else FixedLocator([1]))
         ax.set_xlabel("step ahead")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True) if extent(ledger).steps > 1 else FixedLocator([1]))
         ax.set_title(f"{_short(metric)} by step, over {count(extent(ledger).cutoffs, 'cutoff')}")
     return figure
 
@@ -61,17 +62,18 @@ def plot_error_by_cutoff(ledger: Ledger, metric: str = "mase", *, ax: Axes | Non
     `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
     """
     with look():
-        figure, ax = panel(ax, (7.0, 3.9))
-        _lines(ax, ledger, metric, "cutoff")
+        figure, ax = panel(ax, (7.0, line_height(len(ledger.forecasters))))
         cutoffs = ledger.forecasts["cutoff"].drop_duplicates()
-        time_axis(ax, cutoffs)
-        if len(cutoffs) == 1:
-            ax.set_xticks([ax.convert_xunits(instants(cutoffs)[0])])
+        if _lines(ax, ledger, metric, "cutoff"):
+            time_axis(ax, cutoffs)
+            if len(cutoffs) == 1:
+                ax.set_xticks([ax.convert_xunits(instants(cutoffs)[0])])
         ax.set_title(f"{_short(metric)} by cutoff, over {count(extent(ledger).steps, 'step')}")
     return figure
 
 
-def _lines(ax: Axes, ledger: Ledger, metric: str, along: str) -> None:
+def _lines(ax: Axes, ledger: Ledger, metric: str, along: str) -> bool:
+    """Draw all lines with their names; False where no value is defined, which the axes then say."""
     if metric not in METRIC_LABELS:
         raise ValueError(f"`metric` {metric!r} is not known; choose one of {list(METRIC_LABELS)}")
     means = _wide(_measured(ledger, metric, ["forecaster", along]), metric, along)
@@ -80,27 +82,28 @@ def _lines(ax: Axes, ledger: Ledger, metric: str, along: str) -> None:
     lows, highs = (_wide(seeds, metric, along, edge).reindex_like(means) for edge in ("min", "max"))
     styles = line_styles(families(names, ledger.fits))
     x = instants(means.index)
+    ax.set_ylabel(METRIC_LABELS[metric])
+    if not np.isfinite(means.to_numpy(dtype=float)).any():
+        say_empty(ax, f"{_short(metric)} is not defined here: no actual, or no scale")
+        return False
     ends: dict[str, float] = {}
     for name in names:
         y = means[name].to_numpy(dtype=float)
-        marker = "o" if np.isfinite(y).sum() <= 12 else None
-        ax.fill_between(x, lows[name], highs[name], color=styles[name]["color"], alpha=0.13, linewidth=0)
-        ax.plot(x, y, **styles[name], marker=marker, markersize=3, label=name)
         finite = y[np.isfinite(y)]
         ends[name] = finite[-1] if len(finite) else float("nan")
-    ax.set_ylabel(METRIC_LABELS[metric])
+        marker, size = ("o", 5 if len(x) == 1 else 3) if len(finite) <= 12 else (None, 0)
+        ax.fill_between(x, lows[name], highs[name], color=styles[name]["color"], alpha=0.13, linewidth=0)
+        ax.plot(x, y, **styles[name], marker=marker, markersize=size, label=name)
     if len(x) == 1:
         at = ax.convert_xunits(x[0])
         ax.set_xlim(at - 1.0, at + 0.1)
     else:
         ax.margins(x=0.01)
     ax.grid(axis="y", color=FAINT, linewidth=0.5)
-    if not np.isfinite(list(ends.values())).any():
-        say_empty(ax, f"{_short(metric)} is not defined here: no actual, or no scale")
-        return
     if metric in ("bias", "skill"):
-        ax.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+        ax.axhline(0, color=FAINT, linewidth=1.2, zorder=0, label="_zero")
     label_lines(ax, ends, styles)
+    return True
 
 
 def _measured(ledger: Ledger, metric: str, by: list[str]) -> pd.DataFrame:

@@ -58,11 +58,10 @@ def plot_folds(plan: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.set_ylabel("fold")
         time_axis(ax, plan["cutoff"])
-        _cut_long_past(ax, train_start, cutoff, test_end, plan)
-        ax.set_title(
-            f"{count(len(plan), 'fold')}: {count(int(fits.sum()), 'fit')}, {int((~fits).sum())} reusing an earlier fit"
-        )
-        legend_below(ax, _keys(fits, validated))
+        lines = 2 if _cut_long_past(ax, train_start, cutoff, test_end, plan) else 1
+        reused = f", {int((~fits).sum())} reusing an earlier fit" if not fits.all() else ""
+        ax.set_title(f"{count(len(plan), 'fold')}: {count(int(fits.sum()), 'fit')}{reused}")
+        legend_below(ax, _keys(fits, validated), points=22.0 + 12.0 * lines)
     return figure
 
 
@@ -80,15 +79,15 @@ def _bars(ax: Axes, rows: np.ndarray, start: np.ndarray, end: np.ndarray, colour
     ax.barh(rows, end - start, left=start, height=0.62, color=colours)
 
 
-def _cut_long_past(ax: Axes, begin: np.ndarray, cutoff: np.ndarray, test_end: np.ndarray, plan: pd.DataFrame) -> None:
+def _cut_long_past(ax: Axes, begin: np.ndarray, cutoff: np.ndarray, test_end: np.ndarray, plan: pd.DataFrame) -> bool:
     """Years of training before days of test would leave no room for the folds: show the last part and say so."""
     tested = test_end.max() - cutoff.min()
     if begin.min() >= cutoff.min() - 4 * tested:
-        return
+        return False
     ax.set_xlim(cutoff.min() - 2 * tested, test_end.max() + tested / 16)
-    ax.set_xlabel(
-        f"{ax.get_xlabel()}; training begins at {plan['train_start'].min()}, left of the picture", color=MUTED
-    )
+    begins = f"training begins at {plan['train_start'].min()}, left of the picture"
+    ax.set_xlabel(f"{ax.get_xlabel()}\n{begins}", color=MUTED)
+    return True
 
 
 def _keys(fits: np.ndarray, validated: np.ndarray) -> list[Patch | Line2D]:

@@ -76,7 +76,7 @@ def plot_forecasts(
             for k, name in enumerate(names):
                 ax, rows = axes[i, k], _forecast(table, name, unique_id, cutoff)
                 _fan(ax, before, rows, cutoff, colours[family_of[name]])
-                time_axis(ax, pd.Index([cutoff]), ticks=4, label=i == len(ids) - 1)
+                time_axis(ax, pd.Index([cutoff]), ticks=4, label=False)
                 if i == 0:
                     ax.set_title(shorten(name, 34))
                 if k == 0:
@@ -156,11 +156,13 @@ def _fan(ax: Axes, before: pd.DataFrame, rows: pd.DataFrame, cutoff, colour: str
     for coverage, strength in _BANDS:
         edges = central_interval(rows, coverage)
         if edges is not None:
-            ax.fill_between(ahead, *edges, color=colour, alpha=strength, linewidth=0)
+            # One step has no width to fill: its band becomes a bar.
+            ax.fill_between(ahead, *edges, color=colour, alpha=strength, linewidth=6 if len(rows) == 1 else 0)
     ax.plot(instants(before["ds"]), before["y"].to_numpy(float), color=MUTED, linewidth=1.0, label="history")
+    dot = "o" if len(rows) == 1 else None
     # A lone actual between two gaps has no line: small dots keep it visible.
     ax.plot(ahead, rows["y"].to_numpy(float), color=INK, linewidth=1.1, marker=".", markersize=2.5, label="actual")
-    ax.plot(ahead, rows["prediction"].to_numpy(float), color=colour, linewidth=1.8, label="median")
+    ax.plot(ahead, rows["prediction"].to_numpy(float), color=colour, linewidth=1.8, marker=dot, label="median")
     ax.axvline(instants([cutoff])[0], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)))
 
 
@@ -168,7 +170,9 @@ def _title(ledger: Ledger, names: list[str], cutoff) -> str:
     table = ledger.forecasts
     several = [name for name in names if len(table.loc[table["forecaster"] == name, "seed"].unique()) > 1]
     note = ", first seed" if several else ""
-    return f"Forecasts made at {cutoff}, {count(extent(ledger).steps, 'step')} ahead (in the units of y{note})"
+    zone = getattr(cutoff, "tzinfo", None)
+    when = cutoff if zone is None else f"{cutoff} ({zone})"
+    return f"Forecasts made at {when}, {count(extent(ledger).steps, 'step')} ahead (in the units of y{note})"
 
 
 def _legend(figure: Figure) -> None:

@@ -188,6 +188,11 @@ def label_lines(ax: Axes, ends: dict[str, float], styles: dict[str, dict]) -> No
         ax.text(1.055, -gap * (i + 1), text, transform=ax.transAxes, va="center", ha="left", fontsize=8, color=MUTED)
 
 
+def line_height(lines: int) -> float:
+    """Height in inches of a figure whose lines are named at the right: room for every name."""
+    return max(3.9, 0.9 + 0.165 * lines)
+
+
 def spread(heights: np.ndarray, gap: float) -> np.ndarray:
     """Move ascending `heights` apart to at least `gap`; those that touch stay centred on where they wanted to be."""
     groups: list[list[float]] = []  # [sum of wanted centres, members]

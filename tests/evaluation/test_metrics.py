@@ -412,7 +412,7 @@ def test_a_ledger_without_quantiles_has_point_scores_only():
     assert score(points, ["mae"]).equals(score(ledger, ["mae"]))
     with pytest.raises(ValueError, match=r"no quantile columns: choose `metrics` without `wql`"):
         score(points, ["wql"])
-    with pytest.raises(ValueError, match="reads quantile level 0.1"):
+    with pytest.raises(ValueError, match=r"reads quantile level 0.1"):
         score(points, ["coverage"])
 
 

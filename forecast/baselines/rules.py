@@ -1,0 +1,175 @@
+"""Forecasts by rule: last values, seasons, lines, averages. M origins, S series, H horizon, Q quantile levels."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from forecast.baselines.history import GATHERED, blocks, first_rows, history, last_rows, last_values, mean_steps
+from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, origins_of
+from forecast.frame import Panel
+
+_ERROR_ROWS = 10_000  # latest rows of a series in which past forecasts lie
+_ERROR_ORIGINS = 500  # the spread is taken from so many of them, evenly spaced, to twice as many
+
+
+class Baseline(Forecaster):
+    """A rule for the point forecast; its quantiles come from the rule's own past errors.
+
+    The spread at each step is taken per series from up to 1,000 forecasts that the rule would have made in the history
+    of `fit`. It is symmetric, so that the median and the mean are the rule's forecast. A series too short for any past
+    error, or not there at `fit`, takes the median spread of the others, in units of its own mean absolute step.
+    """
+
+    family = "baseline"
+
+    @abstractmethod
+    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+        """Give the point forecasts, (M, H); NaN where the rule finds no value."""
+
+    def _fit(self, panel: Panel) -> None:
+        widths = self._widths(panel)
+        units = mean_steps(panel, origins_of(panel))[:, None, None]
+        telling = np.isfinite(widths).all(axis=(1, 2)) & (units[:, 0, 0] > 0)
+        relative = widths[telling] / units[telling]
+        self.relative_widths_ = np.median(relative, axis=0) if len(relative) else np.zeros(widths.shape[1:])  # (H, Q)
+        widths = np.where(np.isfinite(widths), widths, units * self.relative_widths_)
+        self.widths_ = widths.astype("float32")  # (S, H, Q)
+
+    def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
+        points = self._points(panel, origins)
+        if (lost := ~np.isfinite(points)).any():
+            points = np.where(lost, last_values(panel, origins)[:, None], points)
+        known = self._fitted().ids.get_indexer(panel.ids)[origins.series]
+        quantiles = points[:, :, None] + self.widths_[known]
+        if (new := known < 0).any():
+            units = mean_steps(panel, origins.take(new))[:, None, None]
+            quantiles[new] = points[new, :, None] + (units * self.relative_widths_).astype("float32")
+        return Forecast(quantiles, points)
+
+    def _points(self, panel: Panel, origins: Origins) -> np.ndarray:
+        return np.concatenate([self._point(panel, block) for block in blocks(origins)])
+
+    def _widths(self, panel: Panel) -> np.ndarray:
+        """Give what to add to the point forecast, (S, H, Q), from past errors; NaN for a series without any."""
+        levels = np.asarray(self.quantile_levels)
+        widths = np.full((len(panel), self.horizon, len(levels)), np.nan)
+        rows = np.minimum(panel.lengths - 1, _ERROR_ROWS)  # the last row has nothing after it
+        strides = np.maximum(1, rows // _ERROR_ORIGINS)
+        counts = -(-rows // strides)
+        size = max(1, GATHERED // (self.horizon * max(1, int(counts.max()))))
+        for low in range(0, len(panel), size):
+            series = np.arange(low, min(low + size, len(panel)))
+            places = np.arange(max(1, int(counts[series].max())))
+            taken = places < counts[series, None]  # (series, origins of each)
+            if not taken.any():
+                continue
+            ends = ((panel.stops - rows)[series, None] + places * strides[series, None])[taken]
+            which = np.broadcast_to(series[:, None], taken.shape)[taken]
+            origins = Origins(which, ends, panel.first[which] + ends - panel.starts[which] - 1)
+            actuals = panel.at(which[:, None], origins.cutoffs[:, None] + np.arange(1, self.horizon + 1))
+            errors = np.full((*taken.shape, self.horizon), np.nan, dtype="float32")
+            errors[taken] = np.abs(actuals - self._points(panel, origins))
+            half = _quantiles_of_finite(errors, np.abs(2 * levels - 1))
+            # Steps further ahead than any past error take the widest known spread.
+            half = np.where(np.isfinite(half), half, np.fmax.reduce(half, axis=1)[:, None])
+            widths[series] = np.sort(np.sign(levels - 0.5) * half, axis=2)
+        return widths
+
+
+def _quantiles_of_finite(errors: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Give the quantiles along R of the finite ones of errors (S, R, H), (S, H, Q); NaN where there is none."""
+    ordered = np.sort(errors, axis=1)  # NaN last
+    last = np.maximum(np.isfinite(ordered).sum(axis=1) - 1, 0)[:, None, :]  # (S, 1, H)
+    places = last * levels[:, None]  # (S, Q, H)
+    below = np.floor(places).astype("int64")
+    low = np.take_along_axis(ordered, below, axis=1)
+    high = np.take_along_axis(ordered, np.minimum(below + 1, last), axis=1)
+    return np.moveaxis(low + (places - below) * (high - low), 1, 2)
+
+
+class Naive(Baseline):
+    """The last observed value, at every step."""
+
+    def __init__(self, horizon: int, *, season_length: int | None = None, quantile_levels: Sequence[float] = DECILES):
+        self.horizon = horizon
+        self.season_length = season_length
+        self.quantile_levels = quantile_levels
+
+    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+        rows = last_rows(panel, origins)
+        values = np.where(rows >= 0, panel.values[rows], np.float32(np.nan))
+        return np.repeat(values[:, None], self.horizon, axis=1)
+
+
+class SeasonalNaive(Baseline):
+    """The last observed value at the same place of the season.
+
+    Where it is missing the season before is asked, up to four seasons back; then the last observed value is taken.
+    """
+
+    def __init__(self, horizon: int, *, season_length: int | None = None, quantile_levels: Sequence[float] = DECILES):
+        self.horizon = horizon
+        self.season_length = season_length
+        self.quantile_levels = quantile_levels
+
+    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+        season = self.season_length or panel.calendar.season_length
+        seasons = history(panel, origins, 4 * season).reshape(len(origins), 4, season)
+        pattern = seasons[:, 0]
+        for later in range(1, 4):
+            pattern = np.where(np.isfinite(seasons[:, later]), seasons[:, later], pattern)
+        return pattern[:, np.arange(self.horizon) % season]
+
+
+class Drift(Baseline):
+    """The straight line through the first and the last observed value of the history."""
+
+    def __init__(self, horizon: int, *, season_length: int | None = None, quantile_levels: Sequence[float] = DECILES):
+        self.horizon = horizon
+        self.season_length = season_length
+        self.quantile_levels = quantile_levels
+
+    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+        last = last_rows(panel, origins)
+        known = last >= 0
+        last = np.where(known, last, origins.ends - 1)
+        first = np.minimum(first_rows(panel, origins), last)
+        begin, end = panel.values[first].astype("float64"), panel.values[last].astype("float64")
+        slope = (end - begin) / np.maximum(last - first, 1)
+        # The last row before the origin may be missing: the line goes on from the last observed one.
+        steps = np.arange(1, self.horizon + 1) + (origins.ends - 1 - last)[:, None]
+        return np.where(known[:, None], end[:, None] + slope[:, None] * steps, np.nan).astype("float32")
+
+
+class WindowAverage(Baseline):
+    """The mean of the observed ones of the last `window` values (None: one season), at every step.
+
+    Where none of them is observed the last observed value is taken.
+    """
+
+    def __init__(
+        self,
+        horizon: int,
+        *,
+        window: int | None = None,
+        season_length: int | None = None,
+        quantile_levels: Sequence[float] = DECILES,
+    ):
+        self.horizon = horizon
+        self.window = window
+        self.season_length = season_length
+        self.quantile_levels = quantile_levels
+
+    def _fit(self, panel: Panel) -> None:
+        if self.window is not None:
+            check_positive(window=self.window)
+        super()._fit(panel)
+
+    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+        windows = history(panel, origins, self.window or self.season_length or panel.calendar.season_length)
+        finite = np.isfinite(windows)
+        counts = finite.sum(axis=1)
+        sums = np.where(finite, windows, 0).sum(axis=1, dtype="float64")
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).astype("float32")
+        return np.repeat(means[:, None], self.horizon, axis=1)

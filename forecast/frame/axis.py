@@ -1,0 +1,200 @@
+"""The time axis of the rows: their order, the calendar they share, and what contradicts it, in any series."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
+from forecast.frame.frequency import infer_freq, infer_step
+from forecast.frame.rows import FrameError, Rows, plain, raw_integers
+
+_BLOCK = 1 << 16  # rows looked at together: keeps what the checks need beside the data small
+_TELLING = 10_000  # rows of one series that are enough to read a frequency off
+
+
+class _Offence:
+    """How many rows break one rule, and the first of them."""
+
+    def __init__(self):
+        self.count = 0
+        self.first = -1
+
+    def add(self, low: int, broken: np.ndarray) -> None:
+        """Take in a block of rows that begins at row `low`."""
+        if broken.any():
+            if not self.count:
+                self.first = low + int(broken.argmax())
+            self.count += int(broken.sum())
+
+
+def in_order(rows: Rows, unsorted: str) -> tuple[Rows, np.ndarray]:
+    """Give the rows in order (sorted if asked for), and the first row of each series.
+
+    Raises
+    ------
+    FrameError: an id that cannot be hashed; series whose rows do not lie together, or go back in time.
+
+    """
+    begins = _begins(rows.ids)
+    names = rows.ids[begins]
+    _check_hashable(names)
+    scattered = names.duplicated()
+    backward = _Offence()
+    for low, pair, inside in _neighbours(len(rows), begins):
+        backward.add(low, inside & (np.diff(raw_integers(rows.stamps[pair])) < 0))
+    if not scattered.any() and not backward.count:
+        return rows, begins
+    if unsorted == "sort":
+        rows = rows.sorted()
+        return rows, _begins(rows.ids)
+    if scattered.any():
+        row = int(begins[scattered][0])
+        by_time = " The frame is sorted by time across series." if rows.stamps.is_monotonic_increasing else ""
+        problem = (
+            f"column `{rows.ids.name}`: {rows.at(row)} comes after rows of another series ({int(scattered.sum())} such "
+            f"returns, to {names[scattered].nunique()} of {names.nunique()} series).{by_time}"
+        )
+    else:
+        row = backward.first
+        problem = (
+            f"column `{rows.stamps.name}`: {rows.at(row)} comes after {rows.stamps[row - 1]} ({backward.count} rows go "
+            "back in time)."
+        )
+    raise FrameError(
+        f"{problem} Allowed: the rows of a series together and in time order. Sort with "
+        f'frame.sort_values([{rows.ids.name!r}, {rows.stamps.name!r}]), or ask for it: unsorted="sort"'
+    )
+
+
+def _begins(ids: pd.Index) -> np.ndarray:
+    """Give the first row of every stretch of rows with the same id."""
+    begins = [np.zeros(1, dtype="int64")]
+    for low in range(1, len(ids), _BLOCK):
+        high = min(low + _BLOCK, len(ids))
+        changes = np.asarray(ids[low:high] != ids[low - 1 : high - 1], dtype=bool)
+        begins.append(np.flatnonzero(changes) + low)
+    return np.concatenate(begins)
+
+
+def _check_hashable(names: pd.Index) -> None:
+    try:
+        set(names)
+    except TypeError:
+        wrong = next(name for name in names if not _is_hashable(name))
+        raise FrameError(
+            f"column `{names.name}` holds {wrong!r}; allowed: what can be hashed, such as text, numbers, tuples"
+        ) from None
+
+
+def _is_hashable(value) -> bool:
+    # isinstance(value, Hashable) takes a tuple of lists for hashable.
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _neighbours(size: int, begins: np.ndarray) -> Iterator[tuple[int, slice, np.ndarray]]:
+    """Go through the rows in blocks: first row, a slice with the row before it too, and which rows continue a series."""
+    for low in range(1, size, _BLOCK):
+        high = min(low + _BLOCK, size)
+        inside = np.ones(high - low, dtype=bool)
+        inside[begins[np.searchsorted(begins, low) : np.searchsorted(begins, high)] - low] = False
+        yield low, slice(low - 1, high), inside
+
+
+def shared_calendar(rows: Rows, begins: np.ndarray, freq: str | int | None) -> Calendar:
+    """Give the calendar of the rows: as asked for, or read off the longest series.
+
+    Raises
+    ------
+    FrameError: no `freq` is given and none can be read off the longest series.
+    ValueError: `freq` is not a frequency, or not one for this kind of stamps.
+
+    """
+    lengths = np.diff(np.append(begins, len(rows)))
+    longest, length = int(begins[lengths.argmax()]), int(lengths.max())
+    sample = rows.stamps[longest : longest + min(length, _TELLING)]
+    dated = isinstance(sample, pd.DatetimeIndex)
+    if freq is None:
+        freq = infer_freq(sample) if dated else infer_step(sample.to_numpy())
+    if freq is None:
+        raise FrameError(
+            f"the frequency cannot be read off column `{rows.stamps.name}`: the longest series, "
+            f"{plain(rows.ids[longest])!r}, has {length} rows from {sample[0]} to {sample[-1]}. Give `freq`"
+        )
+    if dated:
+        return calendar_of(freq, _on_the_grid(sample))  # refuses numbers
+    if not str(freq).isdecimal() or int(freq) < 1:
+        raise ValueError(
+            f"`freq` is {freq!r}; column `{rows.stamps.name}` holds integers: allowed is a whole number of 1 or more"
+        )
+    return integer_calendar(int(freq), int(sample.to_numpy()[0]))
+
+
+def _on_the_grid(stamps: pd.DatetimeIndex) -> pd.Timestamp:
+    """Give a stamp to set the grid by: any would do, but where the clocks skip midnight a day begins late."""
+    wall = stamps.tz_localize(None)
+    return stamps.to_list()[int((wall - wall.normalize()).argmin())]
+
+
+def check_axis(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) -> bool:
+    """Refuse stamps off the grid, repeated or (by policy) left out; True if no row is missing.
+
+    Raises
+    ------
+    FrameError: the first of them, and how many there are.
+
+    """
+    off_grid, repeated, after_gap = _Offence(), _Offence(), _Offence()
+    off_grid.add(0, ~calendar.locate(rows.stamps[:1])[1])
+    missing = 0
+    for low, pair, inside in _neighbours(len(rows), begins):
+        ordinals, exact = calendar.locate(rows.stamps[pair])
+        distances = np.diff(ordinals)
+        wide = inside & (distances > 1)
+        off_grid.add(low, ~exact[1:])
+        repeated.add(low, inside & (distances == 0))
+        after_gap.add(low, wide)
+        missing += int((distances[wide] - 1).sum())
+    time = rows.stamps.name
+    if off_grid.count:
+        before = int(calendar.locate(rows.stamps[[off_grid.first]])[0][0])
+        raise FrameError(
+            f"column `{time}`: {rows.at(off_grid.first)} is not on the grid of frequency {calendar.freq!r}, which goes "
+            f"from {calendar.stamp(before)} to {calendar.stamp(before + 1)} ({off_grid.count} rows off it in all). "
+            "Give the right `freq`, or bring all series to one regular step"
+        )
+    if repeated.count:
+        raise FrameError(
+            f"column `{time}`: {rows.at(repeated.first)} comes more than once ({repeated.count} repeated rows in all). "
+            "Allowed: one row per series and stamp. Remove them with "
+            f"frame.drop_duplicates([{rows.ids.name!r}, {time!r}]), or aggregate"
+        )
+    if after_gap.count and gaps == "error":
+        row = after_gap.first
+        here = calendar.locate(rows.stamps[[row - 1, row]])[0]
+        raise FrameError(
+            f"column `{time}`: {int(here[1] - here[0]) - 1} rows are missing before {rows.at(row)} (after "
+            f"{rows.stamps[row - 1]}, frequency {calendar.freq!r}; {missing} rows in {after_gap.count} gaps in all). "
+            'Add them, or say what to do: gaps="mask" (missing values) or gaps="fill" (last value carried forward)'
+        )
+    if missing > 10 * len(rows) + 1_000_000:
+        raise FrameError(
+            f"column `{time}`: {missing} rows are missing at frequency {calendar.freq!r} beside {len(rows)} given, "
+            f"first before {rows.at(after_gap.first)}: too many to make room for. Give the right `freq`, or correct the "
+            "stamps"
+        )
+    return not after_gap.count
+
+
+def rows_by_stamp(
+    rows: Rows, begins: np.ndarray, calendar: Calendar, offsets: np.ndarray
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Go through the rows in blocks: give them as a slice, and the place of each, its ordinal + its series' offset."""
+    for low in range(0, len(rows), _BLOCK):
+        part = slice(low, min(low + _BLOCK, len(rows)))
+        series = np.searchsorted(begins, np.arange(part.start, part.stop), side="right") - 1
+        yield part, calendar.locate(rows.stamps[part])[0] + offsets[series]
