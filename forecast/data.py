@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from forecast.frame import FrameError, Panel
 
-Batch = tuple[Tensor, Tensor]  # values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts
+# values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts; ordinals of the last context steps (B,)
+Batch = tuple[Tensor, Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,17 @@ class Windows:
         self.observed = torch.from_numpy(panel.observed)
         self.starts = torch.from_numpy(panel.starts)
         self.stops = torch.from_numpy(panel.stops)
+        self.first = torch.from_numpy(panel.first)
         self.around = torch.arange(1 - context_length, horizon + 1)  # steps relative to the last of the context
 
     def gather(self, series: np.ndarray, last: np.ndarray) -> Batch:
         """Give the windows whose context ends at flat rows `last`; steps outside the series read as missing."""
-        rows = torch.from_numpy(last)[:, None] + self.around  # (B, T + H)
-        which = torch.from_numpy(series)
+        which, cutoffs = torch.from_numpy(series), torch.from_numpy(last)
+        rows = cutoffs[:, None] + self.around  # (B, T + H)
         inside = (rows >= self.starts[which, None]) & (rows < self.stops[which, None])
         rows.clamp_(0, len(self.values) - 1)
-        return torch.where(inside, self.values[rows], torch.nan), inside & self.observed[rows]
+        values = torch.where(inside, self.values[rows], torch.nan)
+        return values, inside & self.observed[rows], cutoffs - self.starts[which] + self.first[which]
 
 
 class RandomBatches(IterableDataset):
@@ -71,7 +74,9 @@ class RandomBatches(IterableDataset):
 
     def __iter__(self) -> Iterator[Batch]:
         for _ in range(self.batches):
-            yield self.windows.gather(*self.index.locate(self.generator.integers(len(self.index), size=self.batch_size)))
+            yield self.windows.gather(
+                *self.index.locate(self.generator.integers(len(self.index), size=self.batch_size))
+            )
 
 
 class FixedBatches(IterableDataset):

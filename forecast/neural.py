@@ -78,6 +78,7 @@ class NeuralForecaster(Forecaster):
 
     def _fit(self, panel: Panel) -> None:
         options = self.training
+        self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
         validation_length = self._validation_length(panel)
         check_positive(steps=options.steps, batch_size=options.batch_size, validations=options.validations)
@@ -121,8 +122,8 @@ class NeuralForecaster(Forecaster):
         with torch.inference_mode():
             for low in range(0, len(origins), _PREDICTION_BATCH):
                 part = slice(low, low + _PREDICTION_BATCH)
-                values, _ = windows.gather(origins.series[part], origins.ends[part] - 1)
-                parts.append(self.network_(values, LAST).squeeze(1).numpy())
+                values, _, cutoffs = windows.gather(origins.series[part], origins.ends[part] - 1)
+                parts.append(self.network_(values, cutoffs, LAST).squeeze(1).numpy())
         quantiles = np.concatenate(parts)
         return Forecast(quantiles, mean_of(quantiles, self.quantile_levels))
 
@@ -133,6 +134,7 @@ class NeuralForecaster(Forecaster):
             horizon=self.horizon,
             quantile_levels=self.quantile_levels,
             patch_length=self.patch_length_,
+            season_length=self.season_length_,
         )
 
     def _lengths(self, panel: Panel) -> tuple[int, int]:
@@ -140,7 +142,7 @@ class NeuralForecaster(Forecaster):
         for name in ("patch_length", "context_length"):
             if getattr(self, name) is not None:
                 check_positive(**{name: getattr(self, name)})
-        season = self.season_length or panel.calendar.season_length
+        season = self.season_length_
         readable = max(1, int(panel.lengths.max()) - self.horizon)
         patch = self.patch_length or max(1, min(season if 4 <= season <= 24 else 8, readable // 4))
         context = self.context_length or min(14 * patch, max(patch, readable // 2))

@@ -48,7 +48,7 @@ class Training:
 class NetworkTraining(LightningModule):
     """Trains a network by the pinball loss in scaled units, at every origin that has read enough.
 
-    A batch is (values, observed), both (K B, T + H): K = `steps_per_batch` batches of B windows, one optimiser step each.
+    A batch is (values, observed, cutoffs) of K B windows, K = `steps_per_batch`: one optimiser step for each B of them.
     Logged once per epoch: `train_loss`, `val_loss`.
     """
 
@@ -73,11 +73,11 @@ class NetworkTraining(LightningModule):
         self.register_buffer("loss_sum", torch.zeros(()), persistent=False)
         self.losses = 0
 
-    def loss(self, values: Tensor, observed: Tensor, origins: slice) -> Tensor:
+    def loss(self, values: Tensor, observed: Tensor, cutoffs: Tensor, origins: slice) -> Tensor:
         """Give the mean loss of windows (B, T + H) over their origins."""
         H, P = self.horizon, self.network.patch_length
         context = values.shape[1] - H
-        scaled = self.network.scaled(values[:, :context], origins)
+        scaled = self.network.scaled(values[:, :context], cutoffs, origins)
         # The labels of an origin are the H steps after its patch.
         targets = values[:, P:].unfold(1, H, P)[:, origins]  # (B, n, H)
         counted = observed[:, P:].unfold(1, H, P)[:, origins]
@@ -86,11 +86,11 @@ class NetworkTraining(LightningModule):
         targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
         return pinball(scaled.quantiles, targets, weights, self.levels)
 
-    def training_step(self, batch: tuple[Tensor, Tensor]) -> None:
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
         """Make one optimiser step for each of the batches in a batch of batches."""
         optimizer, scheduler = self.optimizers(), self.lr_schedulers()
-        for values, observed in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
-            loss = self.loss(values, observed, ALL)
+        for values, observed, cutoffs in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
+            loss = self.loss(values, observed, cutoffs, ALL)
             self.manual_backward(loss)
             nn.utils.clip_grad_norm_(self.network.parameters(), self.training_options.clip)
             optimizer.step()
@@ -105,10 +105,9 @@ class NetworkTraining(LightningModule):
         self.loss_sum.zero_()
         self.losses = 0
 
-    def validation_step(self, batch: tuple[Tensor, Tensor]) -> None:
+    def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
         """Look at the last origin of every validation window, as in a forecast."""
-        values, observed = batch
-        self.log("val_loss", self.loss(values, observed, LAST), batch_size=len(values))
+        self.log("val_loss", self.loss(*batch, LAST), batch_size=len(batch[0]))
 
     def configure_optimizers(self):
         """AdamW, weight decay on matrices only, one cycle of the learning rate over all steps."""

@@ -14,6 +14,8 @@ import requests
 import yaml
 
 from forecast import catalog
+from forecast.catalog import places, readers
+from forecast.frame import check_frame
 
 DATASETS = Path(__file__).parent.parent / "datasets"
 CARDS = sorted(path.parent.name for path in DATASETS.glob("*/card.yaml"))
@@ -46,7 +48,7 @@ def own_folders(tmp_path, monkeypatch):
     """No test reads the user's data home, and none reads or writes the user's cache."""
     monkeypatch.delenv("FORECAST_DATA_HOME", raising=False)
     monkeypatch.delenv("FORECAST_DATASETS_DIR", raising=False)
-    monkeypatch.setattr(catalog, "_cache_folder", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache")
 
 
 @pytest.fixture
@@ -114,6 +116,8 @@ def test_every_card_follows_the_schema_and_says_where_its_data_are(name):
         ({"season_lengths": []}, "season_lengths", "at least 1"),
         ({"roles": {"past": ["a"], "known": ["a"]}}, "roles", "a again"),
         ({"roles": {"static": ["y"]}}, "roles", "y again"),
+        ({"roles": {"future": ["a"]}}, "roles", "Unexpected keyword"),
+        ({"roles": {"delayed": {"a": 0}}}, "roles", "1 period or more; got a: 0"),
         ({"embedded": {"file": "x.csv", "sha256": "abc"}}, "embedded.sha256", "pattern"),
         ({"download": {**download(None), "reader": {"kind": "rda"}}}, "download.reader", "rda"),
         ({"download": {**download(None), "reader": {"kind": "m4"}}}, "download", "reads 2 file(s); got 1"),
@@ -222,24 +226,124 @@ def test_a_data_home_that_does_not_exist_is_refused(monkeypatch, tmp_path):
         catalog.load("nyc_weather")
 
 
-def test_a_parquet_file_without_pyarrow_names_the_extra(home, monkeypatch):
-    (home / "nyc_weather.parquet").write_bytes(b"PAR1")
+@pytest.fixture
+def without_pyarrow(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'pip install "foretell\[parquet\]"'):
-        catalog.load("nyc_weather")
 
 
-def test_a_parquet_file_that_the_card_does_not_know_is_used_with_a_warning(home, add_card, monkeypatch):
+@pytest.fixture
+def parquet(monkeypatch):
+    """Stand in for pyarrow, which is an extra: every parquet file holds the frame that a test gives."""
+
+    def holds(frame):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
+        monkeypatch.setattr(pd, "read_parquet", lambda path, engine: frame)
+
+    return holds
+
+
+def test_a_parquet_file_without_pyarrow_names_the_extra(home, add_card, without_pyarrow):
+    add_card(download=download(None))
+    (home / "tiny.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ImportError, match=r'tiny\.parquet needs pyarrow.*pip install "foretell\[parquet\]"'):
+        catalog.load("tiny")
+
+
+def test_without_pyarrow_the_embedded_file_stands_in_for_a_parquet_file_with_a_warning(home, without_pyarrow):
+    (home / "nyc_weather.parquet").write_bytes(b"PAR1")
+    assert catalog.table().set_index("name").loc["nyc_weather", "where"] == "embedded"
+    with pytest.warns(
+        UserWarning, match=r"nyc_weather\.parquet needs .* embedded file .*data\.csv\.gz .*foretell\[parquet\]"
+    ) as caught:
+        frame = catalog.load("nyc_weather")
+    assert caught[0].filename == __file__
+    assert len(frame) == 26115
+
+
+def test_without_pyarrow_a_csv_file_in_the_data_home_goes_before_the_embedded_one(home, add_card, without_pyarrow):
+    add_card(files={"data.csv": FRAME_CSV}, embedded={"file": "data.csv", "sha256": sha256(FRAME_CSV)})
+    (home / "tiny.parquet").write_bytes(b"PAR1")
+    (home / "tiny.csv").write_text(FRAME_CSV.replace("1.5", "9.5"))
+    with pytest.warns(UserWarning, match=r"tiny\.parquet needs pyarrow.* data home file .*tiny\.csv is used"):
+        assert catalog.load("tiny")["y"].iloc[0] == 9.5
+
+
+def test_a_parquet_file_that_the_card_does_not_know_is_used_with_a_warning(home, add_card, parquet):
     add_card(prepared={"sha256": sha256("the known file")})
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
-    monkeypatch.setattr(
-        pd, "read_parquet", lambda path, engine: pd.DataFrame({"unique_id": ["a"], "ds": [1], "y": [2]})
-    )
+    parquet(pd.DataFrame({"unique_id": ["a"], "ds": [1], "y": [2]}))
     (home / "tiny.parquet").write_text("another file")
-    with pytest.warns(UserWarning, match="'tiny': .*is not the prepared file that the card knows"):
+    with pytest.warns(UserWarning, match="'tiny': .*is not the prepared file that the card knows") as caught:
         assert len(catalog.load("tiny")) == 1
+    assert caught[0].filename == __file__
     (home / "tiny.parquet").write_text("the known file")
     assert len(catalog.load("tiny")) == 1
+
+
+# --- one set of dtypes -----------------------------------------------------------------------------------------------
+
+CSV = "unique_id,ds,y,kind,temp\n7,2020-01-01,1,rain,1.5\n8,2020-01-02,2,,2.5\n"
+STAMPS = ["2020-01-01", "2020-01-02"]
+KINDS = ["rain", None]
+
+
+@pytest.mark.parametrize(
+    ("ids", "stamps", "kinds"),
+    [
+        (["7", "8"], np.array(STAMPS, dtype="datetime64[ns]"), KINDS),
+        (["7", "8"], np.array(STAMPS, dtype="datetime64[s]"), pd.array(KINDS, dtype="string")),
+        (pd.Categorical(["7", "8"]), [pd.Timestamp(stamp).date() for stamp in STAMPS], pd.Categorical(KINDS)),
+        ([7, 8], STAMPS, np.array(KINDS, dtype=object)),
+    ],
+)
+def test_a_csv_and_a_parquet_file_give_equal_frames(home, add_card, parquet, ids, stamps, kinds):
+    add_card()
+    (home / "tiny.csv").write_text(CSV)
+    from_csv = catalog.load("tiny")
+    assert str(from_csv["ds"].dtype) == "datetime64[us]"
+    assert from_csv["y"].dtype == "float64"
+    assert from_csv["unique_id"].dtype == from_csv["kind"].dtype == pd.Series(["text"]).dtype
+    (home / "tiny.parquet").touch()
+    parquet(pd.DataFrame({"unique_id": ids, "ds": stamps, "y": [1, 2], "kind": kinds, "temp": [1.5, 2.5]}))
+    pd.testing.assert_frame_equal(catalog.load("tiny"), from_csv)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "Int64"])
+def test_integer_stamps_are_int64_from_every_file(home, add_card, parquet, dtype):
+    add_card()
+    (home / "tiny.parquet").touch()
+    parquet(
+        pd.DataFrame({"unique_id": ["a"], "ds": pd.array([1], dtype=dtype), "y": pd.array([None], dtype="Float64")})
+    )
+    frame = catalog.load("tiny")
+    assert frame["ds"].dtype == "int64"
+    assert frame["y"].dtype == "float64"
+    assert np.isnan(frame["y"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ("a,2020-01-01,1\na,soon,2\n", "column `ds` cannot be read as timestamps"),
+        ("a,1,1\na,,2\n", "column `ds` has numbers of dtype float64"),
+        ("a,2020-03-01 00:00+01:00,1\na,2020-04-01 00:00+02:00,2\n", "all with one offset from UTC or none"),
+        ("a,2020-01-01,1\na,2020-01-02,many\n", "column `y` cannot be read as numbers .*many"),
+    ],
+)
+def test_a_prepared_file_with_a_column_of_a_wrong_type_is_refused(home, add_card, rows, what):
+    add_card()
+    (home / "tiny.csv").write_text("unique_id,ds,y\n" + rows)
+    with pytest.raises(ValueError, match=rf"'tiny': .*tiny\.csv: {what}" if "all" not in what else what):
+        catalog.load("tiny")
+
+
+def test_the_roles_of_a_card_are_those_that_the_door_takes(add_card):
+    add_card(
+        files={"data.csv": CSV},
+        embedded={"file": "data.csv", "sha256": sha256(CSV)},
+        roles={"static": ["kind"], "delayed": {"temp": 2}},
+    )
+    panel = check_frame(catalog.load("tiny"), freq="D", roles=catalog.card("tiny").roles)
+    assert panel.ids.tolist() == ["7", "8"]
 
 
 def test_a_set_without_a_public_file_says_what_to_put_where(home):
@@ -262,16 +366,16 @@ def test_the_folder_of_cards_is_the_named_one_then_the_bundled_one_then_the_one_
     beside, bundled, named = tmp_path / "site" / "datasets", package / "_bundled" / "datasets", tmp_path / "named"
     beside.mkdir()
     with pytest.raises(FileNotFoundError, match=r"FORECAST_DATASETS_DIR is not set, .*_bundled.*pyproject\.toml"):
-        catalog.datasets_folder(package)
+        places.datasets_folder(package)
     (tmp_path / "site" / "pyproject.toml").touch()
-    assert catalog.datasets_folder(package) == beside
+    assert places.datasets_folder(package) == beside
     bundled.mkdir(parents=True)
-    assert catalog.datasets_folder(package) == bundled
+    assert places.datasets_folder(package) == bundled
     monkeypatch.setenv("FORECAST_DATASETS_DIR", str(named))
     with pytest.raises(NotADirectoryError, match="FORECAST_DATASETS_DIR names"):
-        catalog.datasets_folder(package)
+        places.datasets_folder(package)
     named.mkdir()
-    assert catalog.datasets_folder(package) == named
+    assert places.datasets_folder(package) == named
 
 
 def test_the_table_lists_every_set_without_a_download(network):
@@ -330,8 +434,9 @@ def test_without_a_published_checksum_the_first_copy_is_trusted_aloud_and_held_t
     served, asked = network
     served[URL] = RAW_CSV
     add_card(download=download(None))
-    with pytest.warns(UserWarning, match="nobody has published a checksum .* trusted as it came"):
+    with pytest.warns(UserWarning, match="nobody has published a checksum .* trusted as it came") as caught:
         catalog.load("tiny")
+    assert caught[0].filename == __file__
     assert (tmp_path / "cache" / "tiny" / "raw.csv.sha256").read_text().strip() == sha256(RAW_CSV)
     assert len(catalog.load("tiny")) == 2
     assert asked == [URL]
@@ -351,7 +456,7 @@ def rows(frame: pd.DataFrame) -> list[list]:
 
 def test_the_wide_reader_turns_columns_into_series(tmp_path):
     (tmp_path / "raw.csv").write_text("0,1\n0.5,1.5\n0.25,1.25\n")
-    reader = catalog.WideReader(kind="wide", names=["A", "B"], start="1990-01-01")
+    reader = readers.WideReader(kind="wide", names=["A", "B"], start="1990-01-01")
     frame = reader.read([tmp_path / "raw.csv"], "D")
     assert rows(frame) == [
         ["A", "1990-01-01", 0.5],
@@ -361,7 +466,7 @@ def test_the_wide_reader_turns_columns_into_series(tmp_path):
     ]
     assert pd.api.types.is_string_dtype(frame["unique_id"])
     with pytest.raises(ValueError, match=r"raw\.csv: 2 columns, expected 1: A"):
-        catalog.WideReader(kind="wide", names=["A"], start="1990-01-01").read([tmp_path / "raw.csv"], "D")
+        readers.WideReader(kind="wide", names=["A"], start="1990-01-01").read([tmp_path / "raw.csv"], "D")
 
 
 def tsf(path: Path, lines: str, member: str = "x.tsf") -> list[Path]:
@@ -383,7 +488,7 @@ def tsf(path: Path, lines: str, member: str = "x.tsf") -> list[Path]:
 )
 def test_the_tsf_reader_steps_from_the_start_of_each_series(tmp_path, freq, start, stamps):
     paths = tsf(tmp_path / "x.zip", f"@frequency x\n@missing true\n@data\nT1:{start}:1,?,3.5\nT2:{start}:4\n")
-    frame = catalog.TsfReader(kind="tsf").read(paths, freq)
+    frame = readers.TsfReader(kind="tsf").read(paths, freq)
     assert frame["unique_id"].tolist() == ["T1", "T1", "T1", "T2"]
     assert frame["ds"].tolist() == [pd.Timestamp(stamp) for stamp in [*stamps, stamps[0]]]
     np.testing.assert_array_equal(frame["y"], [1, np.nan, 3.5, 4])
@@ -391,17 +496,17 @@ def test_the_tsf_reader_steps_from_the_start_of_each_series(tmp_path, freq, star
 
 def test_the_tsf_reader_keeps_further_attributes_as_columns_and_wants_one_member(tmp_path):
     lines = "@attribute kind string\n@data\nT1:2000-01-01 00-00-00:rain:1,2\n"
-    frame = catalog.TsfReader(kind="tsf").read(tsf(tmp_path / "x.zip", lines), "D")
+    frame = readers.TsfReader(kind="tsf").read(tsf(tmp_path / "x.zip", lines), "D")
     assert frame["kind"].tolist() == ["rain", "rain"]
     with pytest.raises(ValueError, match=r"expected one \.tsf file inside, found none"):
-        catalog.TsfReader(kind="tsf").read(tsf(tmp_path / "y.zip", lines, "x.txt"), "D")
+        readers.TsfReader(kind="tsf").read(tsf(tmp_path / "y.zip", lines, "x.txt"), "D")
 
 
 def test_the_m4_reader_puts_the_test_part_of_each_series_behind_its_train_part(tmp_path):
     train, test = tmp_path / "Weekly-train.csv", tmp_path / "Weekly-test.csv"
     train.write_text('"V1","V2","V3","V4"\n"W2","1.5","2","3"\n"W1","10","20",""\n')
     test.write_text('"V1","V2"\n"W1","30"\n"W2","4"\n')
-    frame = catalog.M4Reader(kind="m4").read([train, test], "1")
+    frame = readers.M4Reader(kind="m4").read([train, test], "1")
     assert frame.columns.tolist() == ["unique_id", "ds", "y", "split"]
     assert frame.to_numpy(dtype=object).tolist() == [
         ["W2", 1, 1.5, "train"],
@@ -420,7 +525,7 @@ def test_the_bike_sharing_reader_joins_day_and_hour(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("Readme.txt", "not read")
         archive.writestr("hour.csv", f"{header}\n1,2011-01-01,1,0,1,23,0,6,0,1,0.24,0.2879,0.81,0,3,13,16\n")
-    frame = catalog.BikeSharingReader(kind="bike_sharing").read([tmp_path / "x.zip"], "h")
+    frame = readers.BikeSharingReader(kind="bike_sharing").read([tmp_path / "x.zip"], "h")
     assert frame.columns.tolist()[:4] == ["unique_id", "ds", "y", "season"]
     assert frame.loc[0, ["unique_id", "ds", "y"]].tolist() == [
         "capital_bikeshare",

@@ -191,14 +191,15 @@ class Plan:
         number = max(number for number, some in enumerate(series) if len(some) == 0)
         begin, end = (panel.calendar.stamp(int(time)) for time in (panel.first.min(), panel.last.max()))
         text = (
-            f"no series is under way with `min_history` = {self.min_history} observed values at fold {number}; the data "
-            f"run from {begin} to {end}"
+            f"no series is under way with `min_history` = {self.min_history} observed values at fold {number}; the "
+            f"data run from {begin} to {end}"
         )
         if self.n_folds is None:
             return f"`cutoffs`: {panel.calendar.stamp(cutoffs[number])}: {text}: leave it out, or need less history"
         return (
-            f"`n_folds` is {self.n_folds} with a stride of {self.stride or self.horizon} and a horizon of {self.horizon}, "
-            f"but the data hold {self.n_folds - 1 - number}: {text}: ask for fewer folds, or a shorter stride or horizon"
+            f"`n_folds` is {self.n_folds} with a stride of {self.stride or self.horizon} and a horizon of "
+            f"{self.horizon}, but the data hold {self.n_folds - 1 - number}: {text}: ask for fewer folds, or a shorter "
+            "stride or horizon"
         )
 
 

@@ -80,24 +80,14 @@ def _begins(ids: pd.Index) -> np.ndarray:
 def _check_hashable(names: pd.Index) -> None:
     try:
         set(names)
-    except TypeError:
-        wrong = next(name for name in names if not _is_hashable(name))
+    except TypeError as error:
         raise FrameError(
-            f"column `{names.name}` holds {wrong!r}; allowed: what can be hashed, such as text, numbers, tuples"
+            f"column `{names.name}`: ids that cannot be told apart ({error}); allowed: text, numbers, tuples of them"
         ) from None
 
 
-def _is_hashable(value) -> bool:
-    # isinstance(value, Hashable) takes a tuple of lists for hashable.
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 def _neighbours(size: int, begins: np.ndarray) -> Iterator[tuple[int, slice, np.ndarray]]:
-    """Go through the rows in blocks: first row, a slice with the row before it too, and which rows continue a series."""
+    """Go through the rows in blocks: first row, a slice with the row before it too, which rows continue a series."""
     for low in range(1, size, _BLOCK):
         high = min(low + _BLOCK, size)
         inside = np.ones(high - low, dtype=bool)
@@ -184,8 +174,8 @@ def check_axis(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) ->
     if missing > 10 * len(rows) + 1_000_000:
         raise FrameError(
             f"column `{time}`: {missing} rows are missing at frequency {calendar.freq!r} beside {len(rows)} given, "
-            f"first before {rows.at(after_gap.first)}: too many to make room for. Give the right `freq`, or correct the "
-            "stamps"
+            f"first before {rows.at(after_gap.first)}: too many to make room for. Give the right `freq`, or correct "
+            "the stamps"
         )
     return not after_gap.count
 

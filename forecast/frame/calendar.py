@@ -125,12 +125,25 @@ class Calendar:
         return self.zone is not None and self.freq.lstrip("0123456789") not in NANOSECONDS
 
     def locate(self, stamps: pd.Index | pd.Series) -> tuple[np.ndarray, np.ndarray]:
-        """Give for each stamp of the frame the ordinal at or before it, and whether it lies on the grid."""
-        ordinals, exact = self.steps.locate(raw_stamps(stamps, self.in_wall_time))
+        """Give for each stamp of the frame the ordinal at or before it, and whether it lies on the grid.
+
+        Raises
+        ------
+        ValueError: stamps of another unit, or with a time zone where the frame has none, or the other way round.
+
+        """
+        index = pd.Index(stamps, copy=False)
+        unit, zone = getattr(index, "unit", None), getattr(index, "tz", None)
+        if unit != self.unit or (zone is None) != (self.zone is None):
+            raise ValueError(
+                f"the stamps are {index.dtype}; this calendar has unit {self.unit} and time zone {self.zone}: convert "
+                "them with as_unit and tz_convert"
+            )
+        ordinals, exact = self.steps.locate(raw_stamps(index, self.in_wall_time))
         if self.in_wall_time and not exact.all():
             # Where the clocks skip a step's time of day, the stamp of that step is a little later.
             off = np.flatnonzero(~exact)
-            exact[off] = self.stamps(ordinals[off]) == pd.Index(stamps)[off]
+            exact[off] = self.stamps(ordinals[off]) == index[off]
         return ordinals, exact
 
     def ordinal(self, stamp) -> int:
@@ -147,17 +160,17 @@ class Calendar:
             if isinstance(stamp, bool) or not isinstance(stamp, int | np.integer):
                 raise TypeError(f"the time axis counts integers; got {stamp!r}: give a whole number")
             return int(self.steps.locate(np.array([stamp], dtype="int64"))[0][0])
-        stamp = None if is_number else pd.Timestamp(stamp)
-        if stamp is None or stamp is pd.NaT:
-            raise TypeError("the time axis holds timestamps; got a number or nothing: give a date or a timestamp")
+        came, stamp = stamp, pd.NaT if is_number else pd.Timestamp(stamp)
+        if not isinstance(stamp, pd.Timestamp):
+            raise TypeError(f"the time axis holds timestamps; got {came!r}: give a date or a timestamp")
         if self.zone is None and stamp.tz is not None:
             raise ValueError(f"the frame's stamps have no time zone; got {stamp}: give it without one")
         if self.zone is not None and stamp.tz is not None:
             stamp = stamp.tz_convert(self.zone)
         elif self.zone is not None and not self.in_wall_time:
             stamp = stamp.tz_localize(self.zone)
-        index = pd.DatetimeIndex([stamp]).as_unit(self.unit)
-        return int(self.steps.locate(raw_stamps(index, self.in_wall_time))[0][0])
+        raw = _raw_stamp(stamp, self.in_wall_time).astype(f"datetime64[{self.unit}]")
+        return int(self.steps.locate(raw)[0][0])
 
     def stamps(self, ordinals) -> pd.Index:
         """Give the stamp of each ordinal, in the unit and the time zone of the frame."""
@@ -188,6 +201,11 @@ def raw_stamps(stamps: pd.Index | pd.Series, in_wall_time: bool = False) -> np.n
     return index.asi8.view(f"datetime64[{index.unit}]")
 
 
+def _raw_stamp(stamp: pd.Timestamp, in_wall_time: bool) -> np.ndarray:
+    # Not by way of an index, which pandas 2 makes of nanoseconds, whatever the unit of the stamp.
+    return np.array([(stamp.tz_localize(None) if in_wall_time else stamp).to_datetime64()])
+
+
 def integer_calendar(step: int, phase: int) -> Calendar:
     """Give the calendar of integer stamps that advance by `step`."""
     return Calendar(freq=str(step), steps=_Ticks(step, phase % step), unit=None, zone=None, season_length=1)
@@ -196,7 +214,7 @@ def integer_calendar(step: int, phase: int) -> Calendar:
 def calendar_of(freq: str | int, stamp: pd.Timestamp) -> Calendar:
     """Give the calendar of a frequency; unit, zone, time of day and what `freq` leaves open are those of a stamp."""
     count, unit, anchor = parse_freq(freq)
-    raw = raw_stamps(pd.DatetimeIndex([stamp]), in_wall_time=unit not in NANOSECONDS)
+    raw = _raw_stamp(stamp, in_wall_time=unit not in NANOSECONDS)
     if unit == "B":
         steps, season = _BusinessDays(stamp.unit, _time_of_day(raw)), 5
     elif unit[0] in _MONTHS_PER_STEP:

@@ -56,7 +56,7 @@ def infer_freq(stamps: pd.DatetimeIndex) -> str | None:
     days = step // DAY
     if days == 1:
         weekend = np.diff(wall.asi8) == 3 * DAY
-        return "B" if weekend.any() and bool((wall.dayofweek < 5).all()) else "D"
+        return "B" if weekend.any() and bool((wall.day_of_week < 5).all()) else "D"
     if days >= 28 and (months := _infer_months(wall)):
         return months
     return spell(days // 7, "W") if days % 7 == 0 else spell(days, "D")

@@ -5,10 +5,10 @@ from torch import Tensor
 
 
 def pinball(quantiles: Tensor, targets: Tensor, weights: Tensor, levels: Tensor) -> Tensor:
-    """Give twice the mean pinball loss, which tends to the CRPS as levels are added (Gneiting and Raftery 2007).
+    """Give twice the mean pinball loss; it tends to the CRPS as levels are added (Gneiting and Raftery 2007).
 
-    `quantiles` (..., H, Q), `targets` and `weights` (..., H), `levels` (Q,). Targets with weight 0 may hold anything, NaN
-    too. The loss is 0 where all weights are.
+    `quantiles` (..., H, Q), `targets` and `weights` (..., H), `levels` (Q,). Targets with weight 0 may hold anything,
+    NaN too. The loss is 0 where all weights are.
     """
     targets = torch.where(weights > 0, targets, 0.0)
     errors = targets.unsqueeze(-1) - quantiles  # (..., H, Q)

@@ -38,6 +38,23 @@ class Scaled:
     count: Tensor
 
 
+class LinearPath(nn.Module):
+    """test"""
+
+    def __init__(self, length: int, horizon: int):
+        super().__init__()
+        self.length = length
+        self.map = nn.Linear(length, horizon, bias=False)
+        nn.init.zeros_(self.map.weight)
+
+    def forward(self, values, readable, ends, P):
+        pad = self.length - P
+        windows = nn.functional.pad(values, (pad, 0)).unfold(1, self.length, P)  # (B, N, R)
+        mask = nn.functional.pad(readable, (pad, 0)).unfold(1, self.length, P)
+        scaled = (windows - ends.location.unsqueeze(-1)) / ends.divisor.unsqueeze(-1)
+        return self.map(torch.where(mask, scaled, 0.0))
+
+
 class ForecastNetwork(nn.Module):
     """Quantiles of all steps from every origin of a window; the origins are the ends of its patches.
 
@@ -53,29 +70,38 @@ class ForecastNetwork(nn.Module):
         horizon: int,
         quantile_levels: Sequence[float],
         patch_length: int,
+        season_length: int = 1,
+        linear_patches: int = 2,
     ):
         super().__init__()
         self.patch_length = patch_length
-        self.embedding = PatchEmbedding(patch_length, backbone.width)
+        self.linear = LinearPath(linear_patches * patch_length, horizon) if linear_patches else None
+        self.embedding = PatchEmbedding(patch_length, backbone.width, season_length)
         self.backbone = backbone.build()
         self.decoder = decoder.build(backbone.width, horizon, quantile_levels)
         self.blend = nn.Parameter(torch.zeros(horizon))  # half mean, half last value to begin with
 
-    def scaled(self, values: Tensor, origins: slice = ALL) -> Scaled:
-        """Forecast from the chosen origins of windows (B, T), T a multiple of P, NaN where a value cannot be read."""
+    def scaled(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL) -> Scaled:
+        """Forecast from the chosen origins of windows (B, T), T a multiple of P, NaN where a value cannot be read.
+
+        `cutoffs` (B,) are the calendar ordinals of the windows' last steps.
+        """
         if values.shape[1] % self.patch_length:
             raise ValueError(f"windows of {values.shape[1]} steps do not divide into patches of {self.patch_length}")
         readable = values.isfinite()
         values = torch.where(readable, values, 0.0)
         ends = running(values, readable).at(slice(self.patch_length - 1, None, self.patch_length))  # (B, N)
-        states = self.backbone(self.embedding(values, readable, ends))  # (B, N, D)
+        states = self.backbone(self.embedding(values, readable, ends, cutoffs))  # (B, N, D)
         chosen = ends.at(origins)
         blend = self.blend.sigmoid()
         anchor = blend * chosen.last.unsqueeze(-1) + (1 - blend) * chosen.location.unsqueeze(-1)  # (B, n, H)
-        return Scaled(self.decoder(states, origins).float(), anchor, chosen.scale.unsqueeze(-1), chosen.count)
+        quantiles = self.decoder(states, origins).float()
+        if self.linear is not None:
+            quantiles = quantiles + self.linear(values, readable, ends, self.patch_length)[:, origins].unsqueeze(-1)
+        return Scaled(quantiles, anchor, chosen.scale.unsqueeze(-1), chosen.count)
 
-    def forward(self, values: Tensor, origins: slice = ALL) -> Tensor:
+    def forward(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL) -> Tensor:
         """Give the quantiles (B, n origins, H, Q) of windows (B, T) in the units of the data, in order."""
-        scaled = self.scaled(values, origins)
+        scaled = self.scaled(values, cutoffs, origins)
         quantiles = scaled.anchor.unsqueeze(-1) + scaled.scale.unsqueeze(-1) * scaled.quantiles
         return quantiles.sort(dim=-1).values

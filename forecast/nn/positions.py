@@ -5,8 +5,9 @@ from torch import Tensor
 
 
 def rotary(x: Tensor, positions: Tensor) -> Tensor:
-    """Turn queries or keys (B, A, N, K), K even, by angles that grow with their positions (N,) (Su et al. 2021, arXiv 2104.09864).
+    """Turn queries or keys (B, A, N, K), K even, by angles that grow with their positions (N,).
 
+    Su et al. 2021, arXiv 2104.09864.
     Products of turned queries and keys then depend on the distance of their positions only. Angles are computed in
     float64: far out in a stream float32 would blur them.
     """

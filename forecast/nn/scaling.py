@@ -1,4 +1,4 @@
-"""Causal running location and scale: the statistics at a position come from the values up to it, and no others.
+"""Causal running location and scale: the statistics at a position come from the values up to it alone.
 
 Statistics of a whole window would leak its later part into every origin but the last as soon as all origins are trained;
 nothing fails then, the forecasts only get worse. B batch, T time step.
@@ -53,9 +53,10 @@ def running(values: Tensor, readable: Tensor) -> Running:
     count = readable.to(values.dtype).cumsum(1)
     some = count.clamp(min=1)
     mean = shifted.cumsum(1) / some
-    variance = ((shifted * shifted).cumsum(1) / some - mean * mean).clamp(min=0)
-    scale = variance.sqrt()
+    variance = (shifted * shifted).cumsum(1) / some - mean * mean
     location = first + mean
-    scale = torch.where(scale > _NOISE * location.abs(), scale, 0.0)
+    moves = variance > (_NOISE * location) ** 2
+    # The root of an inner 1 where nothing moves: the derivative of a root at 0 is infinite.
+    scale = torch.where(moves, torch.where(moves, variance, 1.0).sqrt(), 0.0)
     source = torch.where(readable, torch.arange(values.shape[1], device=values.device), 0).cummax(1).values
     return Running(torch.where(count > 0, location, 0.0), scale, values.gather(1, source), count)

@@ -76,10 +76,17 @@ def panel(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
     if ax is None:
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.add_subplot()
-    figure = ax.get_figure(root=True)
-    if figure is None:
+    return root(ax), ax
+
+
+def root(ax: Axes) -> Figure:
+    """Give back the whole figure that holds `ax`, also where a subfigure stands between. ValueError where none does."""
+    if ax.figure is None:
         raise ValueError("`ax` belongs to no figure; pass axes made by `figure.add_subplot()`")
-    return figure, ax
+    # `get_figure(root=True)` says the same, but only since matplotlib 3.10.
+    figure = ax.figure.figure
+    assert isinstance(figure, Figure)
+    return figure
 
 
 def families(forecasters: Sequence[str], fits: pd.DataFrame) -> dict[str, str]:
@@ -160,10 +167,7 @@ def label_lines(ax: Axes, ends: dict[str, float], styles: dict[str, dict]) -> No
     `ends` maps a name to the height (data units) at which its line leaves; names with NaN come last, at the bottom.
     The names stand outside the axes: they never cover data. Call it last: later changes of the y limits move the ends.
     """
-    figure = ax.get_figure(root=True)
-    if not ends or figure is None:
-        return
-    inches = ax.get_position().height * figure.get_figheight()
+    inches = ax.get_window_extent().height / root(ax).dpi
     gap = 11.0 / 72.0 / max(inches, 0.5)
     low, high = ax.get_ylim()
     drawn = {name: (value - low) / (high - low) for name, value in ends.items() if np.isfinite(value)}
@@ -221,10 +225,7 @@ def say_empty(ax: Axes, text: str) -> None:
 
 def legend_below(ax: Axes, handles: Sequence[Artist], *, points: float = 34.0) -> None:
     """Put one row of keys under the axes, `points` below its lower edge: outside the data, under the axis label."""
-    figure = ax.get_figure(root=True)
-    if figure is None or not handles:
-        return
-    below = ax.transAxes + ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(0, -points / 72, root(ax).dpi_scale_trans)
     ax.legend(
         handles=list(handles),
         loc="upper center",

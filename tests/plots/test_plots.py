@@ -13,6 +13,9 @@ from matplotlib.figure import Figure
 
 from forecast import plots
 from forecast.evaluation.metrics import coverage, score, skill
+from forecast.evaluation.plan import Plan
+from forecast.frame import check_frame
+from forecast.plots import style
 from forecast.plots.forecasts import central_interval
 from forecast.plots.svg import embedded_svg
 
@@ -79,7 +82,9 @@ def test_error_shades_hold_the_range_over_seeds(ledger):
     shade = ax.collections[ledger.forecasters.index("TCN direct")].get_paths()[0].vertices
     for step in (1, 24):
         at = shade[shade[:, 0] == step, 1]
-        np.testing.assert_allclose([at.min(), at.max()], [edge["TCN direct", step] for edge in (seeds.min(), seeds.max())])
+        np.testing.assert_allclose(
+            [at.min(), at.max()], [edge["TCN direct", step] for edge in (seeds.min(), seeds.max())]
+        )
 
 
 def test_an_unknown_metric_is_refused_by_name(ledger):
@@ -331,10 +336,10 @@ def test_names_at_the_line_ends_never_overlap(synthetic, plot, many):
     ids=lambda stamps: f"{len(stamps)} {stamps.freqstr}",
 )
 def test_dates_of_any_span_never_overlap(stamps):
-    with plots.style.look():
-        figure, ax = plots.style.panel(None, (2.6, 1.6))
-        ax.plot(plots.style.instants(stamps), np.arange(len(stamps)))
-        plots.style.time_axis(ax, stamps, ticks=4)
+    with style.look():
+        figure, ax = style.panel(None, (2.6, 1.6))
+        ax.plot(style.instants(stamps), np.arange(len(stamps)))
+        style.time_axis(ax, stamps, ticks=4)
     render(figure)
     low, high = ax.get_xlim()
     labels = [tick.label1 for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
@@ -352,13 +357,20 @@ def test_a_plot_goes_into_axes_that_are_given(ledger, plot):
     render(figure)
 
 
+def test_a_plot_goes_into_axes_of_a_subfigure(ledger):
+    figure = Figure(layout="constrained")
+    _, right = figure.subfigures(1, 2)
+    assert plots.plot_error_by_step(ledger, ax=right.subplots()) is figure
+    render(figure)
+
+
 @pytest.mark.parametrize("name", ["_hidden", "$a$ costs $b", "<b>&amp;", "a" * 90, "line\nbreak"])
 def test_a_name_is_text_and_nothing_else(synthetic, name):
     ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=3, forecasters=["SeasonalNaive", name])
     for plot in LEDGER_PLOTS:
         render(plot(ledger))
     drawn = texts(plots.plot_error_by_step(ledger).axes[0])
-    shown = plots.style.shorten(name)
+    shown = style.shorten(name)
     assert shown in drawn
     assert len(shown) <= 30
 
@@ -371,11 +383,11 @@ def test_settings_of_the_caller_come_back(ledger):
 
 def test_spread_keeps_order_and_distance():
     wanted = np.array([0.0, 0.01, 0.02, 0.5, 0.9, 0.9])
-    moved = plots.style.spread(wanted, 0.1)
+    moved = style.spread(wanted, 0.1)
     assert (np.diff(moved) >= 0.1 - 1e-12).all()
     assert moved[:3].mean() == pytest.approx(0.01)
     assert moved[3] == 0.5
-    np.testing.assert_allclose(plots.style.spread(np.array([0.1, 0.6]), 0.1), [0.1, 0.6])
+    np.testing.assert_allclose(style.spread(np.array([0.1, 0.6]), 0.1), [0.1, 0.6])
 
 
 def test_an_svg_carries_its_prefix_in_every_id_and_reference(ledger):
@@ -412,3 +424,14 @@ else:
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("clock", ["dates", "int"])
+def test_the_table_of_a_plan_is_drawn_as_it_comes(synthetic, clock):
+    _, history = synthetic.make_ledger(series=2, cutoffs=2, seeds=1, clock=clock, forecasters=["SeasonalNaive"])
+    panel = check_frame(history)
+    table = Plan(horizon=24, n_folds=3, refit=2).table(panel)
+    ax = render(plots.plot_folds(table)).axes[0]
+    keys = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert keys == ["training", "pale: fit reused", "cutoff", "forecast and scored"]
+    assert len(bars(ax)["#d55e00"]) == 3

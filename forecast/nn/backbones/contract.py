@@ -28,7 +28,7 @@ class CausalModule(nn.Module, ABC):
 
     @abstractmethod
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """Take one more token (B, D) and give its state (B, D) and what to carry on; equal to `forward` up to rounding."""
+        """Take one more token (B, D); give its state (B, D), equal to that of `forward` up to rounding, and the next one."""
 
 
 class Backbone(ABC):

@@ -4,6 +4,7 @@ LSTM: Hochreiter and Schmidhuber 1997. B batch, N token, D width.
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +58,8 @@ class LSTMModule(CausalModule):
     def __init__(self, config: LSTM):
         super().__init__()
         self.width = config.width
-        self.layers = nn.ModuleList(RecurrentLayer(config.width, config.dropout) for _ in range(config.depth))
+        layers = nn.ModuleList(RecurrentLayer(config.width, config.dropout) for _ in range(config.depth))
+        self.layers = cast("list[RecurrentLayer]", layers)
 
     def forward(self, x: Tensor) -> Tensor:
         """Give the states of all tokens, (B, N, D)."""

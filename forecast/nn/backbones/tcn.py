@@ -1,10 +1,11 @@
 """Temporal convolutional network: dilated causal convolutions read the sequence directly (Bai, Kolter and Koltun 2018).
 
-Two convolutions to a residual block as there, dilation doubling from block to block; normalised before (pre-norm) instead
-of weight-normalised. B batch, N token, D width.
+Two convolutions to a residual block as there, dilation doubling from block to block; normalised before (pre-norm)
+instead of weight-normalised. B batch, N token, D width.
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -40,7 +41,7 @@ class CausalConvolution(nn.Module):
         return self.conv(nn.functional.pad(x.transpose(1, 2), (self.past, 0))).transpose(1, 2)
 
     def step(self, x: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the output (B, D) at one more token (B, D), and the buffer (B, past, D) of the tokens before the next."""
+        """Give the output (B, D) at one more token (B, D), and the buffer (B, past, D) for the next."""
         seen = torch.cat([buffer, x.unsqueeze(1)], dim=1)
         return self.conv(seen.transpose(1, 2)).squeeze(2), seen[:, 1:]
 
@@ -51,9 +52,8 @@ class Block(nn.Module):
     def __init__(self, config: TCN, dilation: int):
         super().__init__()
         self.norms = nn.ModuleList(nn.RMSNorm(config.width) for _ in range(2))
-        self.convolutions = nn.ModuleList(
-            CausalConvolution(config.width, config.kernel_size, dilation) for _ in range(2)
-        )
+        convolutions = nn.ModuleList(CausalConvolution(config.width, config.kernel_size, dilation) for _ in range(2))
+        self.convolutions = cast("list[CausalConvolution]", convolutions)
         self.activation = nn.GELU()
         self.dropout = nn.Dropout(config.dropout)
 
@@ -80,7 +80,7 @@ class TCNModule(CausalModule):
     def __init__(self, config: TCN):
         super().__init__()
         self.width = config.width
-        self.blocks = nn.ModuleList(Block(config, dilation=2**level) for level in range(config.depth))
+        self.blocks = cast("list[Block]", nn.ModuleList(Block(config, 2**level) for level in range(config.depth)))
         self.receptive_field = 1 + 2 * (config.kernel_size - 1) * (2**config.depth - 1)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ arXiv 2002.05202), no biases. B batch, N token, D width.
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 from torch import Tensor, nn
 from torch.nn.functional import silu
@@ -75,7 +76,7 @@ class TransformerModule(CausalModule):
 
     def __init__(self, config: Transformer):
         super().__init__()
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
+        self.blocks = cast("list[Block]", nn.ModuleList(Block(config) for _ in range(config.depth)))
 
     def forward(self, x: Tensor) -> Tensor:
         """Give the states of all tokens, (B, N, D)."""

@@ -21,7 +21,7 @@ class DecoderModule(nn.Module, ABC):
 
 
 class Decoder(ABC):
-    """Hyper-parameters of a decoder: a frozen keyword-only dataclass; sizes that follow from the task come with `build`."""
+    """Hyper-parameters of a decoder: a frozen keyword-only dataclass; sizes set by the task come with `build`."""
 
     @abstractmethod
     def build(self, width: int, horizon: int, quantile_levels: Sequence[float]) -> DecoderModule:

@@ -1,4 +1,7 @@
-"""The direct decoder: all steps and all quantile levels from one state, at every origin. B batch, N token, D width, H horizon, Q level."""
+"""The direct decoder: all steps and all quantile levels from one state, at every origin.
+
+B batch, N token, D width, H horizon, Q quantile level.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from forecast.nn.decoders.contract import Decoder, DecoderModule
 
 @dataclass(frozen=True, kw_only=True)
 class Direct(Decoder):
-    """One linear map from a normalised state to all steps and levels (multi-horizon quantile: Wen et al. 2017, arXiv 1711.11053)."""
+    """One linear map from a normalised state to all steps and levels (as in MQ-RNN: Wen et al. 2017, arXiv 1711.11053)."""
 
     dropout: float = 0.1
 

@@ -1,0 +1,259 @@
+"""The backtest: fit on what lies before each cutoff, forecast what lies after it, and enter every point in a ledger.
+
+It knows only the contract `Forecaster`, so that a rule, a network and a class of one's own are equals. The unit of work
+is a group: the folds of one forecaster and one seed that share a fit. F folds, M origins, S series.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.plan import Fold, Plan
+from forecast.forecaster import Forecast, Forecaster, Origins, own_rows
+from forecast.frame import Panel, as_panel
+
+
+def backtest(
+    frame: pd.DataFrame | Panel,
+    forecasters: Mapping[str, Forecaster] | Sequence[Forecaster],
+    plan: Plan,
+    *,
+    seeds: Sequence[int] = (0,),
+    progress: Callable[[int, int, str], object] | None = None,
+    **door,
+) -> Ledger:
+    """Forecast every fold of a plan with every forecaster and seed.
+
+    Nothing leaks: a fit is given the rows up to its cutoff, copied into arrays of their own, so that later ones are
+    not there to be read. The folds of a group are forecast together, on the rows up to the last of their cutoffs; the
+    first of them is then forecast once more on the rows up to its own, and has to come out the same.
+
+    Parameters
+    ----------
+    frame: a long frame, or a panel from `check_frame`.
+    forecasters: label -> forecaster, or a list of them, labelled by class and, where there are any, backbone and
+        decoder. They are used as patterns: none of them is fitted itself.
+    plan: the cutoffs, and when to fit again.
+    seeds: each forecaster with a parameter `seed` is run once with each; all others once, entered as seed 0.
+    progress: called after each group with how many are done, how many there are, and what was done.
+    door: options of `check_frame` for a frame, such as `gaps="mask"`.
+
+    Raises
+    ------
+    ValueError: labels or seeds that come twice; a forecaster whose horizon is not that of the plan; folds that the data
+        do not hold; forecasts that are not finite, or that depend on rows after their cutoff.
+
+    """
+    panel = as_panel(frame, **door)
+    folds = plan.folds(panel)
+    work = [(run, group) for run in runs(forecasters, seeds) for group in groups(folds)]
+    tables = []
+    for done, ((label, forecaster, seed), group) in enumerate(work, start=1):
+        tables.append(_tables(panel, forecaster, label, seed, plan, group))
+        if progress is not None:
+            progress(done, len(work), f"{label}, seed {seed}, cutoff {group[-1].stamp}")
+    forecasts, fits = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
+    season = season_of(panel, plan)
+    return Ledger.of(forecasts, scales(panel, folds, season), fits, season)
+
+
+def run_group(panel: Panel, forecaster: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]) -> Ledger:
+    """Fit once, forecast the folds that share this fit, and give their part of the ledger.
+
+    `Ledger.concat` of the parts of all runs and groups is what `backtest` gives. `forecaster` is a pattern and stays as
+    it is. Raises what `backtest` raises.
+    """
+    forecasts, fits = _tables(panel, forecaster, label, seed, plan, folds)
+    season = season_of(panel, plan)
+    return Ledger.of(forecasts, scales(panel, folds, season), fits, season)
+
+
+def groups(folds: Sequence[Fold]) -> list[list[Fold]]:
+    """Give the folds that share a fit, group by group, in order of time."""
+    together: dict[int, list[Fold]] = {}
+    for fold in folds:
+        together.setdefault(fold.fit_fold, []).append(fold)
+    return list(together.values())
+
+
+def runs(
+    forecasters: Mapping[str, Forecaster] | Sequence[Forecaster], seeds: Sequence[int]
+) -> list[tuple[str, Forecaster, int]]:
+    """Give (label, forecaster, seed) of every run; one without a parameter `seed` runs once, as seed 0."""
+    if not len(seeds) or len(set(seeds)) < len(seeds) or not all(isinstance(seed, int | np.integer) for seed in seeds):
+        raise ValueError(f"`seeds` is {seeds!r}; allowed: one or more whole numbers, each once")
+    if isinstance(forecasters, Mapping):
+        labelled = list(forecasters.items())
+    else:
+        labelled = [(label_of(forecaster), forecaster) for forecaster in forecasters]
+    if not labelled:
+        raise ValueError("`forecasters` is empty: give one or more")
+    for place, (label, forecaster) in enumerate(labelled):
+        if not isinstance(forecaster, Forecaster):
+            raise TypeError(f"`forecasters`: {label!r} is {forecaster!r}; allowed: a Forecaster, such as Naive(24)")
+        if label in [earlier for earlier, _ in labelled[:place]]:
+            raise ValueError(
+                f"`forecasters`: {label!r} comes twice; give a mapping with labels of your own: {{'my label': ...}}"
+            )
+        first, levels = labelled[0][0], tuple(labelled[0][1].quantile_levels)
+        if tuple(forecaster.quantile_levels) != levels:
+            raise ValueError(
+                f"`quantile_levels`: forecaster {label!r} has {tuple(forecaster.quantile_levels)} and {first!r} "
+                f"{levels}; give all the same, so that all are scored alike"
+            )
+    return [
+        (label, forecaster, int(seed))
+        for label, forecaster in labelled
+        for seed in (seeds if "seed" in forecaster.get_params(deep=False) else (0,))
+    ]
+
+
+def label_of(forecaster: Forecaster) -> str:
+    """Give what a table calls a forecaster without a label: its class, or its backbone and decoder."""
+    params = forecaster.get_params(deep=False) if isinstance(forecaster, Forecaster) else {}
+    parts = [_name(params[part]) for part in ("backbone", "decoder") if part in params]
+    return " ".join(parts) or type(forecaster).__name__
+
+
+def season_of(panel: Panel, plan: Plan) -> int:
+    """Give the season by which errors are scaled."""
+    return plan.season_length or panel.calendar.season_length
+
+
+def scales(panel: Panel, folds: Sequence[Fold], season_length: int) -> pd.DataFrame:
+    """Give for each series and cutoff how large a seasonal change was in the history up to there.
+
+    `absolute` and `squared` are the mean of |y_t - y_{t-m}| and of its square over all pairs of which both are
+    observed; NaN where there is none.
+    """
+    cutoffs = np.array([fold.cutoff for fold in folds])
+    part = np.zeros((len(panel), len(folds)), dtype=bool)  # (S, F)
+    for place, fold in enumerate(folds):
+        part[fold.series, place] = True
+    means = np.full((2, *part.shape), np.nan)
+    for series in np.flatnonzero(part.any(axis=1)):
+        rows = slice(panel.starts[series], panel.stops[series])
+        values = np.where(panel.observed[rows], panel.values[rows], np.nan).astype("float64")
+        change = np.abs(values[season_length:] - values[:-season_length])
+        known = np.isfinite(change)
+        change[~known] = 0
+        # The sums over the first 0, 1, 2, ... pairs of the series: nothing is subtracted, so nothing cancels.
+        sums = np.cumsum(np.concatenate([[[0.0, 0.0, 0.0]], np.stack([known, change, change**2], axis=1)]), axis=0)
+        pairs = np.clip(cutoffs[part[series]] - panel.first[series] + 1 - season_length, 0, len(change))
+        count, absolute, squared = sums[pairs].T
+        count = np.where(count > 0, count, np.nan)
+        means[:, series, part[series]] = absolute / count, squared / count
+    series, fold = np.nonzero(part)
+    return pd.DataFrame(
+        {
+            "unique_id": panel.ids[series],
+            "cutoff": panel.calendar.stamps(cutoffs)[fold],
+            "absolute": means[0][part],
+            "squared": means[1][part],
+        }
+    )
+
+
+def _tables(
+    panel: Panel, pattern: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give the forecasts and the fit of one group of folds, as tables of a ledger."""
+    if pattern.horizon != plan.horizon:
+        raise ValueError(
+            f"`horizon`: forecaster {label!r} has {pattern.horizon} and the plan {plan.horizon}; give both the same"
+        )
+    first, last = folds[0], folds[-1]
+    if any(fold.fit_fold != first.fit_fold for fold in folds):
+        raise ValueError("`folds` do not share a fit: take one of groups(plan.folds(panel))")
+    try:
+        began = perf_counter()
+        forecaster = _fresh(pattern, seed)
+        forecaster.fit(own_rows(panel.until(first.train_end).since(first.train_start)))
+        fitted = perf_counter()
+        known = own_rows(panel.until(last.cutoff))
+        series, origins = _origins(panel, known, folds)
+        forecast = forecaster.forecast(known, origins)
+        predicted = perf_counter()
+        if len(folds) > 1:
+            _check_no_look_ahead(panel, forecaster, label, first, known, origins, forecast)
+    except Exception as error:
+        end = panel.calendar.stamp(first.train_end)
+        error.add_note(f"(in the backtest of {label!r}, seed {seed}, fold {first.number}, fitted up to {end})")
+        raise
+    table = forecaster.tidy(known, origins, forecast)
+    steps = np.arange(1, plan.horizon + 1)
+    fit_cutoff = panel.calendar.stamps([first.train_end])
+    table.insert(0, "forecaster", label)
+    table.insert(1, "seed", seed)
+    table.insert(6, "y", panel.at(series[:, None], origins.cutoffs[:, None] + steps).ravel())
+    table["fit_cutoff"] = fit_cutoff.repeat(len(table))
+    fit = pd.DataFrame(
+        {
+            "forecaster": [label],
+            "seed": [seed],
+            "fit_cutoff": fit_cutoff,
+            "family": [forecaster.family],
+            "decoder": [_name(getattr(forecaster, "decoder", ""))],
+            "parameters": [int(getattr(forecaster, "parameters_", 0))],
+            "fit_seconds": [fitted - began],
+            "predict_seconds": [predicted - fitted],
+            "forecasts": [len(origins)],
+        }
+    )
+    return table, fit
+
+
+def _fresh(pattern: Forecaster, seed: int) -> Forecaster:
+    """Give a new forecaster with the arguments of a pattern, and the seed where it takes one."""
+    params = pattern.get_params(deep=False)
+    return type(pattern)(**(params | {"seed": seed} if "seed" in params else params))
+
+
+def _origins(panel: Panel, known: Panel, folds: Sequence[Fold]) -> tuple[np.ndarray, Origins]:
+    """Give the origins of folds in a panel cut at or after the last, by series and cutoff; with positions before it."""
+    series = np.concatenate([fold.series for fold in folds])
+    cutoffs = np.repeat([fold.cutoff for fold in folds], [len(fold.series) for fold in folds])
+    order = np.lexsort((cutoffs, series))
+    series, cutoffs = series[order], cutoffs[order]
+    begun = panel.first <= folds[-1].cutoff  # the others were left out when the panel was cut
+    places = (np.cumsum(begun) - 1)[series]
+    return series, Origins(places, known.starts[places] + cutoffs + 1 - known.first[places], cutoffs)
+
+
+def _check_no_look_ahead(
+    panel: Panel,
+    forecaster: Forecaster,
+    label: str,
+    first: Fold,
+    known: Panel,
+    origins: Origins,
+    forecast: Forecast,
+) -> None:
+    """Forecast the first fold of a group from the rows up to its own cutoff alone, and compare.
+
+    Sums in another order may differ in the last digits: a hundredth of the forecast's own range is let pass.
+    """
+    before = own_rows(panel.until(first.cutoff))
+    _, own = _origins(panel, before, [first])
+    mine = origins.cutoffs == first.cutoff
+    alone, together = forecaster.forecast(before, own).quantiles, forecast.quantiles[mine]
+    size, width = np.abs(alone).max(axis=(1, 2)), np.ptp(alone, axis=(1, 2))
+    apart = np.abs(alone - together).max(axis=(1, 2))
+    if (wrong := apart > 1e-5 * size + 1e-2 * width).any():
+        which = int(wrong.argmax())
+        raise ValueError(
+            f"forecaster {label!r} looks ahead: its forecast for series {known.ids[origins.series[mine][which]]!r}, "
+            f"cutoff {first.stamp}, changes by {apart[which]:.6g} when the rows after this cutoff are taken away. It "
+            "may read a series up to its origin only, must not use what other origins of a call show, and must give "
+            "the same numbers when asked twice"
+        )
+
+
+def _name(part: Any) -> str:
+    """Give the name of a backbone or decoder: as given, or that of its config, `ContextVector` -> `context_vector`."""
+    return part if isinstance(part, str) else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(part).__name__).lower()

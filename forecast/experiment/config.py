@@ -1,0 +1,297 @@
+"""What an experiment is: the schema of its YAML file, and the objects that it stands for.
+
+Every fault of a file is found before anything is computed, and told with its place. Arguments of forecasters and of the
+plan are checked against the constructors that will take them, so that each default is stated once, there.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
+
+import forecast
+from forecast import baselines, catalog
+from forecast.evaluation.plan import Plan
+from forecast.experiment.arguments import canonical, construct, find_class
+from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
+from forecast.experiment.faults import Field as Place
+from forecast.forecaster import Forecaster
+from forecast.frame import Panel, check_frame
+
+Gaps = Literal["error", "mask", "fill"]
+WholeNumber = Annotated[int, Field(strict=True, ge=1)]
+# A name becomes a folder.
+Name = Annotated[str, Field(pattern=r"^\w[\w .+-]*$", max_length=100)]
+
+_SET_BY_THE_EXPERIMENT = {
+    "horizon": "is set by `horizon` of the experiment; leave it out here",
+    "seed": "is set by `seeds` of the experiment; leave it out here",
+    "quantile_levels": "all forecasters of an experiment give the deciles, to be compared; leave it out here",
+}
+
+
+class Strict(BaseModel):
+    """A part of a config: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Dataset(Strict):
+    """A data set of the catalogue, by its name, or a CSV file of one's own.
+
+    Attributes
+    ----------
+    name: of the catalogue; of a file any name, its stem where none is given.
+    file: path of a `.csv` or `.csv.gz` file in long form, relative to the config file.
+    columns, freq, gaps: as `check_frame` takes them; `gaps` of the experiment holds where none are given here.
+
+    """
+
+    name: Name
+    file: str | None = None
+    columns: dict[str, str] = {}
+    freq: str | int | None = None
+    gaps: Gaps | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return {"name": given}
+        if isinstance(given, Mapping) and isinstance(given.get("file"), str) and "name" not in given:
+            return {"name": Path(given["file"]).name.split(".")[0], **given}
+        return given
+
+    def read(self, folder: Path) -> pd.DataFrame:
+        """Read the long frame; a path that is not absolute starts from `folder`. Raises as `load` and `read_csv` do."""
+        if self.file is None:
+            return catalog.load(self.name)
+        ids, stamps = (self.columns.get(column, column) for column in ("unique_id", "ds"))
+        frame = pd.read_csv(folder / Path(self.file).expanduser(), dtype={ids: "str"})
+        if stamps in frame and not pd.api.types.is_integer_dtype(frame[stamps]):
+            frame[stamps] = pd.to_datetime(frame[stamps], format="ISO8601")
+        return frame
+
+    def panel(self, gaps: Gaps, folder: Path) -> Panel:
+        """Read the data through the door; raises what `read` and `check_frame` raise."""
+        frame, freq = self.read(folder), self.freq
+        if freq is None and self.file is None and pd.api.types.is_datetime64_any_dtype(frame["ds"]):
+            freq = catalog.card(self.name).freq
+        return check_frame(frame, freq=freq, columns=dict(self.columns), gaps=self.gaps or gaps)
+
+
+class Experiment(Strict):
+    """Which forecasters are compared, on what, and how; `load_experiment` reads one from a file.
+
+    Attributes
+    ----------
+    name: of the folder of its results; the file's stem where none is given.
+    datasets: one or more, each a name of the catalogue or a mapping (`Dataset`); a single one may stand without a list.
+    horizon: steps to forecast.
+    gaps: what to do with missing rows, as `check_frame` takes it.
+    plan: arguments of `Plan` but for the horizon: `n_folds` or `cutoffs`, `stride`, `window`, `refit`, ...
+    seeds: of forecasters that have any; all others run once.
+    forecasters: label -> `type` (a class of the library, or `package.module:Class`; the label where none is given) and
+        arguments of its constructor.
+
+    """
+
+    name: Name
+    datasets: Annotated[list[Dataset], Field(min_length=1)]
+    horizon: WholeNumber
+    gaps: Gaps = "error"
+    plan: dict[str, Any]
+    seeds: Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_length=1)] = [0]
+    forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
+    _source: Source | None = PrivateAttr(None)
+
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _as_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str | Mapping) else given
+
+    @field_validator("forecasters", mode="before")
+    @classmethod
+    def _nothing_is_no_arguments(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {label: {} if arguments is None else arguments for label, arguments in given.items()}
+
+    @field_validator("seeds", "datasets")
+    @classmethod
+    def _each_once(cls, given: list) -> list:
+        names = [one.name if isinstance(one, Dataset) else one for one in given]
+        if twice := [name for position, name in enumerate(names) if name in names[:position]]:
+            raise ValueError(f"{twice[0]!r} comes twice; give each once")
+        return given
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the config file, from which paths in it start; the current one without a file."""
+        return self._source.path.parent if self._source else Path()
+
+    @property
+    def text(self) -> str | None:
+        """The config file as written; None without a file."""
+        return self._source.path.read_text(encoding="utf-8-sig") if self._source else None
+
+    def build_plan(self) -> Plan:
+        """Give the plan. Raises ConfigError."""
+        faults: list[Fault] = []
+        plan = _plan(self.plan, self.horizon, faults)
+        return self._sound(plan, faults)
+
+    def build_forecasters(self) -> dict[str, Forecaster]:
+        """Give the forecasters by label, not fitted. Raises ConfigError."""
+        faults: list[Fault] = []
+        forecasters = _forecasters(self.forecasters, self.horizon, faults)
+        return self._sound(forecasters, faults)
+
+    def canonical(self) -> dict[str, Any]:
+        """Give all that results depend on, every default spelled out, as JSON can hold it. Raises ConfigError."""
+        plain = self.model_dump(mode="json", exclude={"plan", "forecasters"})
+        plan = {name: value for name, value in canonical(self.build_plan()).items() if name not in ("type", "horizon")}
+        return {**plain, "plan": plan, "forecasters": canonical(self.build_forecasters(), "forecasters")}
+
+    def error(self, faults: list[Fault]) -> ConfigError:
+        """Give the error that tells faults with their places in the file, or by field where there is no file."""
+        if self._source:
+            return self._source.error(faults)
+        return ConfigError("\n".join(f"{'.'.join(map(str, fault.field))}: {fault.message}" for fault in faults))
+
+    def _sound(self, built: Any, faults: list[Fault]) -> Any:
+        if faults:
+            raise self.error(faults)
+        return built
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """Read an experiment from a YAML file, or a shipped one by its name, as in `load_experiment("default")`.
+
+    Raises ConfigError, with one line `file:line:col: field: message` for each fault.
+    """
+    source = Source.read(find_config(path))
+    faults = list(source.faults)
+    if not isinstance(source.content, Mapping):
+        keys = ", ".join(name for name, one in Experiment.model_fields.items() if one.is_required() and name != "name")
+        raise source.error([Fault((), f"an experiment is a mapping with the keys {keys}; got {source.content!r}")])
+    content = {"name": source.path.stem, **source.content}
+    experiment = None
+    try:
+        experiment = Experiment.model_validate(content)
+    except ValidationError as error:
+        faults += [_fault_of(one) for one in error.errors()]
+    horizon = experiment.horizon if experiment else 1
+    faults += _unknown_datasets(content.get("datasets"))
+    if isinstance(content.get("plan"), Mapping):
+        _plan(content["plan"], horizon, faults)
+    if isinstance(content.get("forecasters"), Mapping):
+        _forecasters(content["forecasters"], horizon, faults)
+    if faults or experiment is None:
+        raise source.error(faults)
+    experiment._source = source
+    return experiment
+
+
+def find_config(path: str | Path) -> Path:
+    """Give the path of a config file, or of a shipped one by its name. Raises ConfigError where there is none."""
+    path = Path(path)
+    if path.is_file():
+        return path
+    folder = shipped()
+    names = sorted(one.stem for one in folder.glob("*.yaml")) if folder else []
+    if folder and str(path) in names:
+        return folder / f"{path}.yaml"
+    fault = "this is a folder; give a YAML file" if path.is_dir() else "there is no such file"
+    hint = nearest(path.stem, names)
+    where = f"shipped with the library, and run by name: {', '.join(names)} (the files are in {folder})"
+    raise ConfigError(f"{path}: {fault}; {hint}{where if names else 'no experiment is shipped here'}")
+
+
+def shipped(package: Path = Path(__file__).parents[1]) -> Path | None:
+    """Give the folder of experiments inside the installed package, else beside the sources, else None."""
+    bundled, beside = package / "_bundled" / "experiments", package.parent / "experiments"
+    if bundled.is_dir():
+        return bundled
+    return beside if beside.is_dir() and (package.parent / "pyproject.toml").is_file() else None
+
+
+def _plan(given: Any, horizon: int, faults: list[Fault]) -> Plan | None:
+    without = {"horizon": _SET_BY_THE_EXPERIMENT["horizon"]}
+    return construct(Plan, given, ("plan",), faults, {"horizon": horizon}, without)
+
+
+def _forecasters(given: Mapping[Any, Any], horizon: int, faults: list[Fault]) -> dict[str, Forecaster]:
+    built = {}
+    for label, arguments in given.items():
+        arguments = dict(arguments) if isinstance(arguments, Mapping) else {} if arguments is None else arguments
+        if not isinstance(arguments, dict):
+            continue  # not a mapping: the schema says so
+        field = ("forecasters", label)
+        kind = _forecaster_class(label, arguments, field, faults)
+        if kind is not None:
+            built[label] = construct(kind, arguments, field, faults, {"horizon": horizon}, _SET_BY_THE_EXPERIMENT)
+    return built
+
+
+def _forecaster_class(label: Any, arguments: dict[str, Any], field: Place, faults: list[Fault]) -> type | None:
+    """Give the class named by `type`, which is taken out of the arguments, or else by the label."""
+    known = [name for name, kind in vars(baselines).items() if isinstance(kind, type) and not inspect.isabstract(kind)]
+    known = [*sorted(known), "NeuralForecaster"]
+    named = "type" in arguments
+    name = arguments.pop("type", label)
+    place = (*field, "type") if named else field
+    if not isinstance(name, str):
+        faults.append(Fault(place, f"should be the name of a class, as text; got {name!r}", at_key=not named))
+        return None
+    try:
+        # The name is looked up in the package, which imports torch only for a network.
+        return find_class(name, known, lambda name: getattr(forecast, name), Forecaster)
+    except ValueError as error:
+        message = str(error) if named else f"{error} (a label without `type` is the name of a class)"
+        if re.fullmatch("(?i)lstm|tcn|transformer", name):
+            message += "; for a network write {type: NeuralForecaster, backbone: " + name.lower() + "}"
+        faults.append(Fault(place, message, at_key=not named))
+        return None
+
+
+def _unknown_datasets(given: Any) -> list[Fault]:
+    faults, known = [], catalog.names()
+    for number, one in enumerate(given if isinstance(given, list) else [given]):
+        inside = isinstance(one, Mapping)
+        name = one.get("name") if inside and "file" not in one else one
+        if isinstance(name, str) and name not in known:
+            field = ("datasets", number, "name") if inside else ("datasets", number)
+            near = nearest(name, known) or f"known: {', '.join(known)}. "
+            advice = "`forecast datasets` lists all; a file of your own is a mapping with `file`"
+            faults.append(Fault(field, f"unknown data set {name!r}; {near}{advice}"))
+    return faults
+
+
+_IN_OUR_WORDS = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "string_pattern_mismatch": "letters, digits, blanks and any of _ . + -, a letter or digit first",
+    "string_type": "text",
+}
+
+
+def _fault_of(error: Any) -> Fault:
+    """Give a fault that pydantic has found, in our words."""
+    field, given = tuple(part for part in error["loc"] if part != "[key]"), error["input"]
+    if error["type"] == "extra_forbidden":
+        return unknown_key(field, list((Experiment if len(field) == 1 else Dataset).model_fields))
+    if error["type"] == "missing":
+        inside = "needs a `name` of the catalogue or a `file`" if field[0] == "datasets" else "this key is missing"
+        return Fault(field, inside)
+    if error["type"] == "value_error":
+        return Fault(field, error["msg"].removeprefix("Value error, "))
+    wanted = _IN_OUR_WORDS.get(error["type"]) or error["msg"].removeprefix("Input should be ")
+    shown = f"; got {given!r}" if isinstance(given, str | int | float | None) else ""
+    return Fault(field, f"should be {wanted}{shown}", at_key="[key]" in error["loc"])

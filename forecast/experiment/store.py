@@ -1,0 +1,238 @@
+"""The folder of an experiment: each finished cell under a key of all that its content depends on, and never half of one.
+
+    cells/<key>/    config.json and the tables of a ledger; `done.json`, with a checksum of each file, is written last
+                    (or `error.json` of a cell that failed, which is done again by the next run)
+    experiment.json the config with all defaults, and the keys of its cells
+
+Whatever is written is written beside its place first and then put there by one rename: whoever ends the process, and
+when, the folder holds whole cells only.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import traceback
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from forecast import __version__
+from forecast.evaluation.ledger import Ledger
+from forecast.frame import Panel
+
+_UNFINISHED = ".writing-"
+_DONE, _ERROR, _CONFIG, _EXPERIMENT = "done.json", "error.json", "config.json", "experiment.json"
+FREE_TO_CHANGE = ("name", "seeds", "forecasters")  # what an experiment may change and keep its folder
+
+
+class StoreError(ValueError):
+    """A folder that cannot hold the results of this experiment."""
+
+
+class Store:
+    """The cells of one experiment in a folder; `with store.locked():` keeps a second run out of it."""
+
+    def __init__(self, folder: str | Path):
+        self.folder = Path(folder)
+
+    def open(self, config: Mapping[str, Any]) -> Self:
+        """Make the folder, or take it up again, for an experiment of this config.
+
+        An experiment keeps its folder when only its forecasters or seeds change: cells go by their content, so that
+        those still asked for are taken as they are, and others stay unused.
+
+        Raises
+        ------
+        StoreError: the folder holds another experiment, or something else; it cannot be made or written to.
+
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._check_is_ours(config)
+            with self.replacing(_EXPERIMENT) as path:
+                path.write_text(_json({"foretell": __version__, "config": config, "hash": key_of(config), "cells": []}))
+            self._cells.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"results cannot be written to {self.folder}: {error.strerror or error}; name a folder that you may write "
+                "to: --out FOLDER"
+            ) from error
+        return self
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from writing here meanwhile, and clear away what a killed run has left half written.
+
+        Raises StoreError while another process writes here.
+        """
+        with open(self.folder / ".lock", "a+b") as file:
+            try:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # not on Windows, where two runs at once are not told of each other
+                pass
+            except BlockingIOError as error:
+                raise StoreError(
+                    f"another run is writing to {self.folder}: wait for it, or write elsewhere: --out FOLDER"
+                ) from error
+            for folder in (self.folder, self._cells):
+                for left in folder.glob(f"{_UNFINISHED}*"):
+                    _remove(left)
+            yield
+
+    @property
+    def _cells(self) -> Path:
+        return self.folder / "cells"
+
+    # -- the experiment ------------------------------------------------------------------------------------------------
+
+    def experiment(self) -> dict[str, Any]:
+        """Give what `experiment.json` holds. Raises StoreError where there is none."""
+        try:
+            return json.loads((self.folder / _EXPERIMENT).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"{self.folder} has no {_EXPERIMENT}: give a folder that `forecast run` has written"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.folder / _EXPERIMENT} cannot be read: {error}; delete it and run again") from error
+
+    def note_cells(self, keys: list[str]) -> None:
+        """Note which cells belong to the experiment, in their order."""
+        with self.replacing(_EXPERIMENT) as path:
+            path.write_text(_json({**self.experiment(), "cells": keys}), encoding="utf-8")
+
+    def _check_is_ours(self, config: Mapping[str, Any]) -> None:
+        if not any(self.folder.iterdir()):
+            return
+        if not (self.folder / _EXPERIMENT).is_file():
+            raise StoreError(
+                f"{self.folder} holds other files and no {_EXPERIMENT}; name a new or an empty folder: --out FOLDER"
+            )
+        differing = sorted(_differing(self.experiment()["config"], config))
+        if differing:
+            raise StoreError(
+                f"{self.folder} holds the results of another experiment, which differs in "
+                + "; ".join(f"`{name}` ({there!r} there, {here!r} now)" for name, there, here in differing)
+                + f". Write elsewhere: --out FOLDER, or delete {self.folder} to start anew"
+            )
+
+    # -- cells ---------------------------------------------------------------------------------------------------------
+
+    def read(self, key: str) -> Ledger | None:
+        """Give the ledger of a finished cell; None where it is not finished, or no longer what was written."""
+        folder = self._cells / key
+        try:
+            checksums = json.loads((folder / _DONE).read_text(encoding="utf-8"))
+            if any(_checksum(folder / name) != checksum for name, checksum in checksums.items()):
+                return None
+            return Ledger.read(folder)
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+
+    def read_config(self, key: str) -> dict[str, Any] | None:
+        """Give what a cell is a cell of; None where there is no such cell."""
+        path = self._cells / key / _CONFIG
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def read_error(self, key: str) -> dict[str, str] | None:
+        """Give `type`, `message` and `traceback` of a cell that failed; None where it did not."""
+        path = self._cells / key / _ERROR
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def write(self, key: str, config: Mapping[str, Any], ledger: Ledger) -> None:
+        """Store a finished cell, in place of what was there."""
+        with self.replacing(f"cells/{key}") as folder:
+            ledger.write(folder)
+            (folder / _CONFIG).write_text(_json(config), encoding="utf-8")
+            checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
+            (folder / _DONE).write_text(_json(checksums), encoding="utf-8")
+
+    def write_error(self, key: str, config: Mapping[str, Any], error: Exception) -> None:
+        """Store why a cell failed."""
+        text = "".join(traceback.format_exception(error))
+        with self.replacing(f"cells/{key}") as folder:
+            folder.mkdir()
+            (folder / _CONFIG).write_text(_json(config), encoding="utf-8")
+            note = {"type": type(error).__name__, "message": str(error), "traceback": text}
+            (folder / _ERROR).write_text(_json(note), encoding="utf-8")
+
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[Path]:
+        """Give a path to write a file or a folder to, which takes the place of `name` when the block ends well."""
+        target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # In the folder of the store, where the next run finds and removes what a killed one has left.
+        place = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.folder))
+        try:
+            yield place / target.name
+            if target.is_dir():
+                # No folder takes the place of another in one step: between the two the cell is not there, hence not done.
+                target.rename(place / "replaced")
+            (place / target.name).replace(target)
+        finally:
+            _remove(place)
+
+
+def key_of(value: Any) -> str:
+    """Give a key of JSON content: equal for equal content, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checksum_of(panel: Panel) -> str:
+    """Give a checksum of all that a forecaster can see of a panel: values, where they stand, ids and calendar."""
+    digest = hashlib.sha256()
+    values = np.where(np.isnan(panel.values), np.float32(np.nan), panel.values)  # one bit pattern for all NaN
+    for array in (values, panel.observed, panel.starts, panel.stops, panel.first):
+        digest.update(np.ascontiguousarray(array).tobytes() + b"|")
+    ids = [[type(one).__name__, str(one)] for one in panel.ids.tolist()]
+    calendar = panel.calendar
+    digest.update(json.dumps([ids, calendar.freq, str(calendar.zone), str(calendar.stamp(0))]).encode())
+    return digest.hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """Give the version of this library and a hash of the code that numbers depend on, for work between two versions."""
+    package = Path(__file__).parents[1]
+    parts = ["frame", "nn", "baselines", "evaluation", "data.py", "training.py", "forecaster.py", "neural.py"]
+    files = [path for part in parts for path in [package / part, *sorted((package / part).rglob("*.py"))]]
+    digest = hashlib.sha256()
+    for path in files:
+        if path.is_file():
+            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return f"{__version__}+{digest.hexdigest()[:12]}"
+
+
+def _differing(there: Any, here: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Give each key in which two configs differ, with both values."""
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        for key in {*there, *here}:
+            if name or key not in FREE_TO_CHANGE:
+                yield from _differing(there.get(key), here.get(key), f"{name}.{key}" if name else key)
+    elif there != here:
+        yield name, there, here
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    elif path.exists():
+        with contextlib.suppress(OSError):
+            os.unlink(path)

@@ -1,0 +1,342 @@
+"""The report is one file that needs nothing else, says what the ledger says, and fits a phone."""
+
+import dataclasses
+import html
+import json
+import re
+import runpy
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.metrics import score, skill
+from forecast.experiment.report import Chapter, verdict, write_report
+
+CHROMIUM = shutil.which("chromium")
+FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
+EVIL = '<script>alert("x")</script> & co'
+
+
+def summarise(ledger, dataset="waves", horizon=24):
+    scores = score(ledger)
+    if "SeasonalNaive" in ledger.forecasters:
+        scores = scores.merge(skill(ledger)[["forecaster", "skill"]], on="forecaster")
+    else:
+        scores["skill"] = np.nan
+    fits = ledger.fits.groupby("forecaster", as_index=False).agg(
+        family=("family", "first"),
+        decoder=("decoder", "first"),
+        seeds=("seed", "nunique"),
+        fit_seconds=("fit_seconds", "sum"),
+        predict_seconds=("predict_seconds", "sum"),
+        parameters=("parameters", "first"),
+    )
+    return scores.merge(fits, on="forecaster").assign(dataset=dataset, horizon=horizon)
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    return SimpleNamespace(**runpy.run_path(str(FILE)))
+
+
+@pytest.fixture(scope="module")
+def chapter(synthetic):
+    names = [*synthetic.FORECASTERS, EVIL]
+    ledger, history = synthetic.make_ledger(cutoffs=6, forecasters=names)
+    return Chapter(
+        ledger=ledger,
+        summary=summarise(ledger),
+        plan=synthetic.make_plan(cutoffs=6),
+        protocol={
+            "dataset": "waves",
+            "horizon": 24,
+            "stride": "24 steps",
+            "versions": {"numpy": "2.4.6", "pandas": "3.1.1"},
+            "seeds": [0, 1],
+            "config": "0123456789abcdef" * 4,
+        },
+        failures=[{"forecaster": EVIL, "seed": 2, "traceback": "Traceback\n  File\nValueError: `horizon` < 1\n\n"}],
+        history=history,
+        not_tested=["Covariates <none>."],
+    )
+
+
+@pytest.fixture(scope="module")
+def page(chapter, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "deep" / "report.html"
+    assert write_report(path, chapter, title="Latent state & direct prediction") == path
+    return path
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and table rows; complains about a tag that is closed without having been opened."""
+
+    VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.rows, self.cell = [], [], [], None
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.cell = ""
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+        if tag in ("td", "th"):
+            self.rows[-1].append(self.cell)
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell += data
+
+
+@pytest.fixture(scope="module")
+def read(page):
+    reader = Reader()
+    reader.feed(page.read_text(encoding="utf-8"))
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def test_the_report_is_one_file_that_refers_to_nothing_outside(page, read):
+    assert [path.name for path in page.parent.iterdir()] == ["report.html"]
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//[a-z]|@import|url\((?!#)", text)
+    tags = {tag for tag, _ in read.tags}
+    assert not tags & {"script", "img", "iframe", "object", "embed", "link"}
+    for _, attributes in read.tags:
+        assert "src" not in attributes
+        assert all(not name.startswith("on") for name in attributes)
+        for name in ("href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#")
+
+
+def test_every_id_is_used_once_and_every_reference_has_its_target(page, read):
+    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    references = {attributes["href"][1:] for _, attributes in read.tags if "href" in attributes}
+    references |= set(re.findall(r"url\(#([^)]+)\)", page.read_text(encoding="utf-8")))
+    assert references
+    assert references <= set(ids)
+
+
+def test_every_forecaster_has_its_row_baselines_first(chapter, read):
+    rows = {row[0]: row for row in read.rows if len(row) == 9}
+    assert set(rows) == {"forecaster", *chapter.ledger.forecasters}
+    names = [row[0] for row in read.rows]
+    order = [names.index(name) for name in ("baseline", "linear", "latent-state", "direct-prediction")]
+    assert order == sorted(order)
+    summary = chapter.summary.set_index("forecaster")
+    fits = chapter.ledger.fits
+    own = fits[fits["forecaster"] == "TCN direct"]
+    expected = [
+        "TCN direct",
+        f"+{100 * summary['skill']['TCN direct']:.1f}\N{NO-BREAK SPACE}%",
+        f"{summary['mase']['TCN direct']:.3f}",
+        f"{summary['wql']['TCN direct']:.4f}",
+        f"{100 * summary['coverage']['TCN direct']:.1f}\N{NO-BREAK SPACE}%",
+        "40,880",
+        f"{own['fit_seconds'].mean():.1f}",
+        f"{1000 * own['predict_seconds'].sum() / own['forecasts'].sum():.1f}",
+        "2",
+    ]
+    assert rows["TCN direct"] == expected
+
+
+def test_whatever_a_user_named_is_escaped(page):
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;alert(") >= 4
+    assert "Covariates &lt;none&gt;." in text
+    assert "<title>Latent state &amp; direct prediction</title>" in text
+
+
+def test_all_plots_have_a_caption_and_a_description(page, read):
+    figures = [attributes["aria-label"] for tag, attributes in read.tags if tag == "svg"]
+    assert len(figures) == 6
+    assert len(set(figures)) == 6
+    text = page.read_text(encoding="utf-8")
+    for label in figures:
+        assert f"<figcaption>{html.escape(label)}</figcaption>" in text
+
+
+def test_protocol_failures_and_what_was_not_tested_are_told(page):
+    text = page.read_text(encoding="utf-8")
+    for fact in ("numpy 2.4.6, pandas 3.1.1", "24 steps", "0123456789abcdef" * 4, "432 per forecaster and seed"):
+        assert fact in text
+    assert "<code>ValueError: `horizon` &lt; 1</code>" in text
+    assert "seed 2" in text
+    assert "no intervals are computed" in text
+    assert "below the floor of 3" in text
+
+
+def test_the_same_input_gives_the_same_bytes(chapter, page, tmp_path):
+    again = write_report(tmp_path / "again.html", chapter, title="Latent state & direct prediction")
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_chapters_stand_in_one_page_with_a_list_of_contents(chapter, synthetic, tmp_path):
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, seeds=1, horizon=2, clock="int")
+    both = pd.concat([chapter.summary, summarise(ledger, "numbers", 2)], ignore_index=True)
+    second = Chapter(ledger, both, None, {"dataset": "numbers", "horizon": 2})
+    first = dataclasses.replace(chapter, summary=both)
+    reader = Reader()
+    text = write_report(tmp_path / "two.html", [first, second]).read_text(encoding="utf-8")
+    reader.feed(text)
+    ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert '<a href="#c2">numbers, 2 steps ahead</a>' in text
+    assert sum(tag == "svg" for tag, _ in reader.tags) == 6 + 5
+    assert "1 cutoff cannot tell how it would come out in another period" in text
+    assert "<p>None.</p>" in text
+
+
+def with_skills(synthetic, errors):
+    """A ledger of one point per series in which the absolute error of each (forecaster, seed) is given."""
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=1, seeds=3, forecasters=list(errors))
+    table = ledger.forecasts.copy()
+    for name, several in errors.items():
+        for seed, error in enumerate(several):
+            where = (table["forecaster"] == name) & (table["seed"] == seed)
+            table.loc[where, "prediction"] = table.loc[where, "y"] + error
+    runs = {(name, seed) for name, several in errors.items() for seed in range(len(several))}
+    keep = [pair in runs for pair in zip(table["forecaster"], table["seed"], strict=True)]
+    fits = ledger.fits
+    kept = [pair in runs for pair in zip(fits["forecaster"], fits["seed"], strict=True)]
+    return Ledger.of(table[keep], ledger.scales, fits[kept], 24)
+
+
+def spoken(ledger):
+    return verdict(ledger, summarise(ledger).to_dict("records"), "waves")
+
+
+@pytest.mark.parametrize(
+    ("latent", "direct", "expected"),
+    [
+        ([0.6, 0.7, 0.8], [0.65, 0.75, 0.85], "no clear difference between the best latent-state network, LSTM direct"),
+        (
+            [0.6, 0.7, 0.8],
+            [0.3, 0.4, 0.5],
+            "TCN direct is ahead by 30.0 points of skill, and the ranges of their seeds",
+        ),
+        (
+            [0.3, 0.4, 0.5],
+            [0.6, 0.7, 0.8],
+            "LSTM direct is ahead by 30.0 points of skill, and the ranges of their seeds",
+        ),
+        ([0.5], [0.6], "LSTM direct is ahead by 10.0 points of skill, but one seed cannot tell merit from chance"),
+        ([1.5, 1.4], [1.6, 1.7], "the highest skill is that of SeasonalNaive (0.0\N{NO-BREAK SPACE}%)"),
+    ],
+)
+def test_the_verdict_follows_skill_and_the_seeds(synthetic, latent, direct, expected):
+    ledger = with_skills(synthetic, {"SeasonalNaive": [1.0], "LSTM direct": latent, "TCN direct": direct})
+    sentence = spoken(ledger)
+    assert expected in sentence
+    assert (
+        f"On waves (1 series, 1 cutoff, horizon 1 step, {'one seed' if len(latent) == 1 else len(latent)}" in sentence
+    )
+    assert sentence.count(". ") == 0
+    assert sentence.endswith(".")
+
+
+def test_the_verdict_names_a_runner_up_that_is_not_clearly_behind(synthetic):
+    ledger = with_skills(
+        synthetic,
+        {"SeasonalNaive": [1.0], "NLinear": [0.35], "LSTM direct": [0.8, 0.9], "TCN direct": [0.3, 0.38]},
+    )
+    assert "of TCN direct (+66.0\N{NO-BREAK SPACE}%), with no clear difference to NLinear (+65.0" in spoken(ledger)
+
+
+def test_the_verdict_says_what_cannot_be_compared(synthetic):
+    alone = with_skills(synthetic, {"SeasonalNaive": [1.0], "LSTM direct": [0.5, 0.6]})
+    assert "no direct-prediction network was compared" in spoken(alone)
+    without = with_skills(synthetic, {"Naive": [1.0], "LSTM direct": [0.5, 0.6]})
+    assert "there is no verdict: skill against SeasonalNaive is not defined" in spoken(without)
+
+
+def test_a_report_without_seasonal_naive_or_any_actual_is_still_written(synthetic, tmp_path):
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=2, forecasters=["Naive", "TCN direct"])
+    empty = dataclasses.replace(ledger, forecasts=ledger.forecasts.assign(y=np.nan))
+    chapters = [Chapter(one, summarise(one, horizon=2), None, {}) for one in (ledger, empty)]
+    text = write_report(tmp_path / "r.html", chapters).read_text(encoding="utf-8")
+    assert text.count("there is no verdict") == 2
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL).lower().replace("finance", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda summary: summary.drop(columns="wql"), r"`summary` lacks the columns \['wql'\]"),
+        (lambda summary: summary.iloc[1:], "`summary` has 0 rows for forecaster 'Naive'"),
+        (lambda summary: pd.concat([summary, summary]), "`summary` has 2 rows for forecaster 'Naive'"),
+    ],
+)
+def test_a_summary_that_does_not_fit_the_ledger_is_refused(chapter, tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        write_report(tmp_path / "r.html", dataclasses.replace(chapter, summary=change(chapter.summary)))
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_report_of_nothing_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="`chapters` is empty"):
+        write_report(tmp_path / "r.html", [])
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine to open the page with")
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_page_is_wider_than_its_screen(page, tmp_path, width):
+    # A frame gives the page exactly this width; a window of a browser without a screen may be held to a wider minimum.
+    probe = """
+    const frame = document.querySelector('iframe');
+    frame.onload = () => {
+      const root = frame.contentDocument.documentElement;
+      const boxes = [...frame.contentDocument.querySelectorAll('.scroll')];
+      document.querySelector('pre').textContent = JSON.stringify({
+        view: root.clientWidth, page: root.scrollWidth, body: frame.contentDocument.body.scrollWidth,
+        scrolling: boxes.filter(box => box.scrollWidth > box.clientWidth + 1).length,
+        tall: [...frame.contentDocument.querySelectorAll('svg')].every(svg => svg.getBoundingClientRect().height > 80),
+      });
+    };
+    frame.srcdoc = JSON.parse(document.querySelector('template').innerHTML
+      .replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'));
+    """
+    text = html.escape(json.dumps(page.read_text(encoding="utf-8")), quote=False)
+    wrapper = tmp_path / "wrapper.html"
+    wrapper.write_text(
+        f'<!DOCTYPE html><meta charset="utf-8"><pre></pre><iframe style="width:{width}px;height:900px;border:0">'
+        "</iframe>"
+        f"<template>{text}</template><script>{probe}</script>",
+        encoding="utf-8",
+    )
+    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
+    flags += " --disable-component-update --disable-sync --virtual-time-budget=8000 --window-size=1400,1000 --dump-dom"
+    command = [str(CHROMIUM), *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", wrapper.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    seen = re.search(r"<pre>(\{.*?\})</pre>", done.stdout)
+    assert seen, done.stderr[-2000:]
+    measured = json.loads(seen.group(1))
+    assert width - 20 <= measured["view"] <= width
+    assert measured["page"] <= measured["view"]
+    assert measured["body"] <= measured["view"]
+    assert measured["tall"]
+    # On the phone the table and the plots scroll in their own boxes; on a desk nothing needs to.
+    assert (measured["scrolling"] > 0) == (width == 390)
