@@ -127,6 +127,19 @@ class NeuralForecaster(Forecaster):
         quantiles = np.concatenate(parts)
         return Forecast(quantiles, mean_of(quantiles, self.quantile_levels))
 
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        weights = state.pop("network_").state_dict()
+        return state | {f"weights.{name}": weight.numpy() for name, weight in weights.items()}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        prefix = "weights."
+        weights = {n.removeprefix(prefix): torch.from_numpy(w) for n, w in state.items() if n.startswith(prefix)}
+        super()._restore({name: value for name, value in state.items() if not name.startswith(prefix)})
+        with _random_state(0):  # the weights drawn here are replaced at once
+            self.network_ = self._network().eval()
+        self.network_.load_state_dict(weights)
+
     def _network(self) -> ForecastNetwork:
         return ForecastNetwork(
             _config(self.backbone, "backbone", BACKBONES, Backbone),

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,9 @@ def to_json(value, name: str):
         inner = {field.name: to_json(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)}
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
-        f"`{name}` is a {type(value).__name__} and cannot be saved: {value!r}; allowed: numbers, texts, sequences, "
-        "mappings and dataclasses of these. Leave it out before save(folder), and set it again after load(folder)"
+        f"`{name}` is a {type(value).__name__} and cannot be saved: {shortened(value)}; allowed: numbers, texts, "
+        "sequences, mappings and dataclasses of these. Leave an argument out before save(folder), set it again after "
+        "load(folder); give what a class of your own learns as arrays, in its _state"
     )
 
 

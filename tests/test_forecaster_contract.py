@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.evaluation import label_of
 from forecast.forecaster import Forecast, Forecaster, NotFittedError, check_levels, mean_of, own_rows
 from forecast.frame import Roles, check_frame
 
@@ -23,7 +24,7 @@ FORECASTERS = [
     NLinear(HORIZON, context_length=12),
 ]
 
-every = pytest.mark.parametrize("pattern", FORECASTERS, ids=repr)
+every = pytest.mark.parametrize("pattern", FORECASTERS, ids=label_of)
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
 COLUMNS = ["unique_id", "cutoff", "ds", "step", "prediction", "mean", *LEVELS]
 NUMBERS = ["prediction", "mean", *LEVELS]
@@ -410,6 +411,19 @@ def test_options_of_the_door_survive_saving(tmp_path):
     loaded = Forecaster.load(tmp_path)
     assert loaded.door_ == fitted.door_
     same(loaded.predict(frame), fitted.predict(frame))
+
+
+class Learns(Naive):
+    """Learns something that is neither an array nor plain."""
+
+    def _fit(self, panel):
+        super()._fit(panel)
+        self.found_ = {"b": {1, 2}}
+
+
+def test_what_a_forecaster_has_learned_and_cannot_be_saved_is_named(tmp_path):
+    with pytest.raises(TypeError, match=r"`found_\['b'\]` is a set and cannot be saved: \{1, 2\}.*in its _state"):
+        Learns(HORIZON).fit(FRAME).save(tmp_path)
 
 
 def test_a_folder_holds_one_forecaster_the_last_one_saved(tmp_path):

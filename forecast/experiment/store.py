@@ -2,7 +2,7 @@
 
     cells/<key>/    config.json and the tables of a ledger; `done.json`, with a checksum of each file, is written last
                     (or `error.json` of a cell that failed, which is done again by the next run)
-    experiment.json the config with all defaults, and the keys of its cells
+    experiment.json the config with all defaults, its hash, and what the cells are, with their keys
 
 Whatever is written is written beside its place first and then put there by one rename: whoever ends the process, and
 when, the folder holds whole cells only.
@@ -15,7 +15,7 @@ import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +26,7 @@ from forecast import __version__
 from forecast.evaluation.ledger import Ledger
 from forecast.frame import Panel
 
-_UNFINISHED = ".writing-"
+_UNFINISHED, _LOCK = ".writing-", ".lock"
 _DONE, _ERROR, _CONFIG, _EXPERIMENT = "done.json", "error.json", "config.json", "experiment.json"
 FREE_TO_CHANGE = ("name", "seeds", "forecasters")  # what an experiment may change and keep its folder
 
@@ -36,34 +36,39 @@ class StoreError(ValueError):
 
 
 class Store:
-    """The cells of one experiment in a folder; `with store.locked():` keeps a second run out of it."""
+    """The cells and results of one experiment in a folder."""
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
 
-    def open(self, config: Mapping[str, Any]) -> Self:
-        """Make the folder, or take it up again, for an experiment of this config.
+    @contextlib.contextmanager
+    def opened(self, config: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """Make the folder, or take it up again, for an experiment: its config and what its cells are, in their order.
 
         An experiment keeps its folder when only its forecasters or seeds change: cells go by their content, so that
         those still asked for are taken as they are, and others stay unused.
 
         Raises
         ------
-        StoreError: the folder holds another experiment, or something else; it cannot be made or written to.
+        StoreError: the folder holds another experiment, or something else; it cannot be made or written to; another
+            process is writing to it.
 
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._check_is_ours(config)
-            with self.replacing(_EXPERIMENT) as path:
-                path.write_text(_json({"foretell": __version__, "config": config, "hash": key_of(config), "cells": []}))
             self._cells.mkdir(exist_ok=True)
+            (self.folder / _LOCK).touch()
         except OSError as error:
             raise StoreError(
                 f"results cannot be written to {self.folder}: {error.strerror or error}; name a folder that you may write "
                 "to: --out FOLDER"
             ) from error
-        return self
+        with self.locked():
+            note = {"foretell": __version__, "hash": key_of(config), "config": config, "cells": list(cells)}
+            with self.replacing(_EXPERIMENT) as path:
+                path.write_text(_json(note), encoding="utf-8")
+            yield self
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -71,7 +76,7 @@ class Store:
 
         Raises StoreError while another process writes here.
         """
-        with open(self.folder / ".lock", "a+b") as file:
+        with open(self.folder / _LOCK, "a+b") as file:
             try:
                 import fcntl
 
@@ -82,9 +87,8 @@ class Store:
                 raise StoreError(
                     f"another run is writing to {self.folder}: wait for it, or write elsewhere: --out FOLDER"
                 ) from error
-            for folder in (self.folder, self._cells):
-                for left in folder.glob(f"{_UNFINISHED}*"):
-                    _remove(left)
+            for left in self.folder.glob(f"{_UNFINISHED}*"):
+                _remove(left)
             yield
 
     @property
@@ -104,13 +108,8 @@ class Store:
         except (OSError, ValueError) as error:
             raise StoreError(f"{self.folder / _EXPERIMENT} cannot be read: {error}; delete it and run again") from error
 
-    def note_cells(self, keys: list[str]) -> None:
-        """Note which cells belong to the experiment, in their order."""
-        with self.replacing(_EXPERIMENT) as path:
-            path.write_text(_json({**self.experiment(), "cells": keys}), encoding="utf-8")
-
     def _check_is_ours(self, config: Mapping[str, Any]) -> None:
-        if not any(self.folder.iterdir()):
+        if all(path.name == _LOCK or path.name.startswith(_UNFINISHED) for path in self.folder.iterdir()):
             return
         if not (self.folder / _EXPERIMENT).is_file():
             raise StoreError(
@@ -126,21 +125,18 @@ class Store:
 
     # -- cells ---------------------------------------------------------------------------------------------------------
 
-    def read(self, key: str) -> Ledger | None:
-        """Give the ledger of a finished cell; None where it is not finished, or no longer what was written."""
+    def is_done(self, key: str) -> bool:
+        """Tell whether a cell is finished and still what was written."""
         folder = self._cells / key
         try:
             checksums = json.loads((folder / _DONE).read_text(encoding="utf-8"))
-            if any(_checksum(folder / name) != checksum for name, checksum in checksums.items()):
-                return None
-            return Ledger.read(folder)
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
+            return all(_checksum(folder / name) == checksum for name, checksum in checksums.items())
+        except (FileNotFoundError, ValueError):  # no marker, or files damaged later
+            return False
 
-    def read_config(self, key: str) -> dict[str, Any] | None:
-        """Give what a cell is a cell of; None where there is no such cell."""
-        path = self._cells / key / _CONFIG
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    def read(self, key: str) -> Ledger:
+        """Give the ledger of a finished cell. Raises FileNotFoundError where there is none."""
+        return Ledger.read(self._cells / key)
 
     def read_error(self, key: str) -> dict[str, str] | None:
         """Give `type`, `message` and `traceback` of a cell that failed; None where it did not."""

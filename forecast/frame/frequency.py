@@ -45,15 +45,14 @@ def infer_step(counts: np.ndarray) -> int | None:
 
 def infer_freq(stamps: pd.DatetimeIndex) -> str | None:
     """Read the frequency off the stamps of one series in time order, by its most frequent distance; None if unclear."""
-    wall = stamps.tz_localize(None).as_unit("ns")
-    step = infer_step(wall.asi8)
+    step = infer_step(stamps.as_unit("ns").asi8)
     if step is None:
         return None
-    if step % DAY:  # not days on the clock on the wall, so counted in absolute time
-        step = infer_step(stamps.as_unit("ns").asi8) or step
+    wall = stamps.tz_localize(None).as_unit("ns")
+    days, rest = divmod(infer_step(wall.asi8) or step, DAY)
+    if rest:  # not days on the clock on the wall, so counted in absolute time
         unit = next(unit for unit in reversed(NANOSECONDS) if step % NANOSECONDS[unit] == 0)
         return spell(step // NANOSECONDS[unit], unit)
-    days = step // DAY
     if days == 1:
         weekend = np.diff(wall.asi8) == 3 * DAY
         return "B" if weekend.any() and bool((wall.day_of_week < 5).all()) else "D"

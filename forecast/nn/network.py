@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from forecast.nn.backbones import Backbone
 from forecast.nn.decoders import Decoder
 from forecast.nn.patching import PatchEmbedding
-from forecast.nn.scaling import running
+from forecast.nn.scaling import Running, running
 
 ALL = slice(None)
 LAST = slice(-1, None)
@@ -39,20 +40,24 @@ class Scaled:
 
 
 class LinearPath(nn.Module):
-    """test"""
+    """A linear map from the last `patches` patches, scaled at the origin, straight to all steps.
 
-    def __init__(self, length: int, horizon: int):
+    What a linear model can say need not be learned by the backbone; the map starts at zero.
+    """
+
+    def __init__(self, patches: int, patch_length: int, horizon: int):
         super().__init__()
-        self.length = length
-        self.map = nn.Linear(length, horizon, bias=False)
+        self.patch_length = patch_length
+        self.length = patches * patch_length
+        self.map = nn.Linear(self.length, horizon, bias=False)
         nn.init.zeros_(self.map.weight)
 
-    def forward(self, values, readable, ends, P):
-        pad = self.length - P
-        windows = nn.functional.pad(values, (pad, 0)).unfold(1, self.length, P)  # (B, N, R)
-        mask = nn.functional.pad(readable, (pad, 0)).unfold(1, self.length, P)
-        scaled = (windows - ends.location.unsqueeze(-1)) / ends.divisor.unsqueeze(-1)
-        return self.map(torch.where(mask, scaled, 0.0))
+    def forward(self, values: Tensor, readable: Tensor, ends: Running) -> Tensor:
+        """Give shifts of the forecasts from every origin, (B, N, H), in scaled units."""
+        before = (self.length - self.patch_length, 0)
+        values, readable = (pad(x, before).unfold(1, self.length, self.patch_length) for x in (values, readable))
+        scaled = (values - ends.location.unsqueeze(-1)) / ends.divisor.unsqueeze(-1)  # (B, N, length)
+        return self.map(torch.where(readable, scaled, 0.0))
 
 
 class ForecastNetwork(nn.Module):
@@ -75,11 +80,13 @@ class ForecastNetwork(nn.Module):
     ):
         super().__init__()
         self.patch_length = patch_length
-        self.linear = LinearPath(linear_patches * patch_length, horizon) if linear_patches else None
+        self.linear = LinearPath(linear_patches, patch_length, horizon) if linear_patches else None
         self.embedding = PatchEmbedding(patch_length, backbone.width, season_length)
         self.backbone = backbone.build()
         self.decoder = decoder.build(backbone.width, horizon, quantile_levels)
         self.blend = nn.Parameter(torch.zeros(horizon))  # half mean, half last value to begin with
+        normal = torch.special.ndtri(torch.tensor(list(quantile_levels)))
+        self.spread = nn.Parameter(normal.repeat(horizon, 1))  # (H, Q)
 
     def scaled(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL) -> Scaled:
         """Forecast from the chosen origins of windows (B, T), T a multiple of P, NaN where a value cannot be read.
@@ -95,9 +102,9 @@ class ForecastNetwork(nn.Module):
         chosen = ends.at(origins)
         blend = self.blend.sigmoid()
         anchor = blend * chosen.last.unsqueeze(-1) + (1 - blend) * chosen.location.unsqueeze(-1)  # (B, n, H)
-        quantiles = self.decoder(states, origins).float()
+        quantiles = self.decoder(states, origins).float() + self.spread
         if self.linear is not None:
-            quantiles = quantiles + self.linear(values, readable, ends, self.patch_length)[:, origins].unsqueeze(-1)
+            quantiles = quantiles + self.linear(values, readable, ends)[:, origins].unsqueeze(-1)
         return Scaled(quantiles, anchor, chosen.scale.unsqueeze(-1), chosen.count)
 
     def forward(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL) -> Tensor:

@@ -16,9 +16,9 @@ _HARMONICS = 3  # of the season: enough for a day with a morning and an evening 
 class PatchEmbedding(nn.Module):
     """Embed patches of `patch_length` values, each scaled by the running statistics at its own last value.
 
-    Between patches the statistics move; their drift is given to the network too, so that nothing of the level is lost. So
-    is the place of the patch's last step in the season (waves of `season_length` steps; 1 for none). A linear map plus a
-    residual MLP (as in TimesFM, arXiv 2310.10688).
+    Between patches the statistics move; their drift is given to the network too, so that nothing of the level is lost.
+    So is the place of the patch's last step in the season (waves of `season_length` steps; 1 for none). A linear map
+    plus a residual MLP (as in TimesFM, arXiv 2310.10688).
     """
 
     def __init__(self, patch_length: int, width: int, season_length: int):

@@ -1,7 +1,7 @@
 """Causal running location and scale: the statistics at a position come from the values up to it alone.
 
-Statistics of a whole window would leak its later part into every origin but the last as soon as all origins are trained;
-nothing fails then, the forecasts only get worse. B batch, T time step.
+Statistics of a whole window would leak its later part into every origin but the last as soon as all origins are
+trained; nothing fails then, the forecasts only get worse. B batch, T time step.
 """
 
 from dataclasses import dataclass

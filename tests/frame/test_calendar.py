@@ -146,6 +146,16 @@ def test_where_midnight_is_skipped_the_day_begins_with_its_first_moment():
     assert calendar.ordinal("2018-11-04") == ordinals[1]
 
 
+def test_where_midnight_comes_twice_the_day_begins_with_the_first():
+    days = pd.DatetimeIndex(["2024-11-02 04:00Z", "2024-11-03 04:00Z", "2024-11-04 05:00Z"]).tz_convert(
+        "America/Havana"
+    )
+    calendar = calendar_of("D", days[0])
+    ordinals, exact = calendar.locate(days)
+    assert exact.all()
+    assert (calendar.stamps(ordinals[0] + np.arange(3)) == days).all()
+
+
 def test_integers_count_in_their_step_and_may_be_negative():
     calendar = integer_calendar(5, -8)
     stamps = pd.Index([-13, -8, -3, 2, 7])
@@ -265,6 +275,10 @@ def test_an_hourly_frequency_is_read_across_the_clock_change(zone, freq):
 
 def test_two_days_with_the_clock_change_between_them_are_daily():
     assert infer_freq(pd.DatetimeIndex(["2024-03-31", "2024-04-01"], tz="Europe/Berlin")) == "D"
+
+
+def test_two_stamps_in_the_hour_that_comes_twice_are_hourly():
+    assert infer_freq(pd.DatetimeIndex(["2024-10-27 00:30Z", "2024-10-27 01:30Z"]).tz_convert("Europe/Berlin")) == "h"
 
 
 def test_one_stamp_has_no_frequency():

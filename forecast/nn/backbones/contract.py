@@ -28,7 +28,7 @@ class CausalModule(nn.Module, ABC):
 
     @abstractmethod
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """Take one more token (B, D); give its state (B, D), equal to that of `forward` up to rounding, and the next one."""
+        """Take one more token (B, D); give its state (B, D), that of `forward` up to rounding, and what to carry on."""
 
 
 class Backbone(ABC):
