@@ -73,7 +73,7 @@ def run(
             progress = Progress() if quiet else stack.enter_context(_progress())
             results = run_experiment(config, out, progress)
         _tell(results, quiet)
-        if len(results.failures):
+        if results.failures:
             raise typer.Exit(FAILED)
 
 
@@ -122,20 +122,23 @@ def _say(text: str) -> None:
 
 def _tell(results: "Results", quiet: bool) -> None:
     """Print verdicts and scores, what failed, and where the rest is."""
+    import pandas as pd
+
     if not quiet:
         shown = ["forecaster", "family", "skill", "mase", "wql", "coverage", "parameters", "fit_seconds", "seeds"]
-        for dataset, rows in results.summary.groupby("dataset", sort=False):
+        ranked = results.summary.sort_values(by=["skill"], ascending=False, kind="stable")
+        for dataset in results.summary["dataset"].unique():
             if dataset in results.verdicts:
                 typer.echo(f"\n{results.verdicts[dataset]}\n")
-            _print_table(rows[shown].sort_values("skill", ascending=False, kind="stable"))
-    if unfinished := int((results.cells["status"] == "unfinished").sum()):
-        _say(f"{unfinished} of {len(results.cells)} cells are not finished: `forecast run` goes on with them")
-    if len(results.failures):
-        _say(f"{len(results.failures)} of {len(results.cells)} cells failed; the next run tries them again:")
-        for cell in results.failures.to_dict("records"):
-            _say(
-                f"  {cell['dataset']}, {cell['forecaster']}, seed {cell['seed']}, fold {cell['folds']}: {cell['error']}"
-            )
+            _print_table(pd.DataFrame(ranked.loc[ranked["dataset"] == dataset, shown]))
+    statuses = list(results.cells["status"])
+    if unfinished := statuses.count("unfinished"):
+        _say(f"{unfinished} of {len(statuses)} cells are not finished: `forecast run` goes on with them")
+    if results.failures:
+        _say(f"{len(results.failures)} of {len(statuses)} cells failed; the next run tries them again:")
+        for cell in results.failures:
+            which = f"{cell['dataset']}, {cell['forecaster']}, seed {cell['seed']}, fold {cell['folds']}"
+            _say(f"  {which}: {cell['error']}")
         _say(f"tracebacks: {results.folder / 'cells.csv'}")
     typer.echo(f"{'' if quiet else chr(10)}{results.report or results.folder}")
 

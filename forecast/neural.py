@@ -234,6 +234,8 @@ def _quiet(verbose: int) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="lightning.*")
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+            # Of no concern: in half precision torch computes this norm in another way.
+            warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
             yield
     finally:
         logger.setLevel(level)

@@ -14,6 +14,9 @@ from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAvera
 from forecast.evaluation import label_of
 from forecast.forecaster import Forecast, Forecaster, NotFittedError, check_levels, mean_of, own_rows
 from forecast.frame import Roles, check_frame
+from forecast.neural import NeuralForecaster
+from forecast.nn import BACKBONES
+from forecast.training import Training
 
 HORIZON = 6
 FORECASTERS = [
@@ -22,6 +25,10 @@ FORECASTERS = [
     Drift(HORIZON),
     WindowAverage(HORIZON, window=5),
     NLinear(HORIZON, context_length=12),
+    *[
+        NeuralForecaster(backbone(width=8), HORIZON, context_length=24, patch_length=8, training=Training(steps=3))
+        for backbone in BACKBONES.values()
+    ],
 ]
 
 every = pytest.mark.parametrize("pattern", FORECASTERS, ids=label_of)

@@ -77,8 +77,8 @@ def find_class(name: str, known: Collection[str], get: Callable[[str], type], co
     module, colon, path = name.partition(":")
     if not colon:
         raise ValueError(
-            f"unknown {contract.__name__.lower()} {name!r}; {nearest(name, known)}known: {', '.join(known)}, or a class "
-            "of your own as package.module:Class"
+            f"unknown {contract.__name__.lower()} {name!r}; {nearest(name, known)}known: {', '.join(known)}, or a "
+            "class of your own as package.module:Class"
         )
     try:
         found = importlib.import_module(module)

@@ -151,6 +151,16 @@ class Experiment(Strict):
         forecasters = _forecasters(self.forecasters, self.horizon, faults)
         return self._sound(forecasters, faults)
 
+    def panels(self) -> dict[str, Panel]:
+        """Read all data sets through the door, and give them by name. Raises ConfigError."""
+        panels = {}
+        for number, dataset in enumerate(self.datasets):
+            try:
+                panels[dataset.name] = dataset.panel(self.gaps, self.folder)
+            except (OSError, ValueError, TypeError, ImportError) as error:
+                raise self.error([Fault(("datasets", number), str(error))]) from error
+        return panels
+
     def canonical(self) -> dict[str, Any]:
         """Give all that results depend on, every default spelled out, as JSON can hold it. Raises ConfigError."""
         plain = self.model_dump(mode="json", exclude={"plan", "forecasters"})

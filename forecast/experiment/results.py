@@ -1,14 +1,13 @@
 """What is left of an experiment for people: tables, ledgers, plots and the report, all from what its store holds.
 
-summary.csv        one row per dataset, horizon and forecaster
-cells.csv          one row per cell: done, failed (with its traceback) or unfinished
-folds.csv          the plan on each data set
-ledger/<dataset>/  every forecast with what came true
-history/           the series from shortly before the first cutoff on, for plots
-plots/<dataset>/   the plots of the report, as PNG
-report.html        the one page to read
-experiment.yaml    the config as written
-protocol.json      versions and machine
+- summary.csv: one row per dataset, horizon and forecaster
+- cells.csv: one row per cell: done, failed (with its traceback) or unfinished
+- folds.csv: the plan on each data set
+- ledger/<dataset>/: every forecast with what came true
+- history/: the series from shortly before the first cutoff on, for plots
+- plots/<dataset>/: the plots of the report, as PNG
+- report.html: the one page to read
+- experiment.yaml, protocol.json: the config as written; versions and machine
 """
 
 import importlib.metadata
@@ -17,7 +16,7 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ COSTS = ["fit_seconds", "predict_seconds", "parameters"]
 SUMMARY = ["dataset", "horizon", "forecaster", "family", "decoder", "seeds", *METRICS, "skill", *COSTS]
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "status", "error", "traceback", "key"]
 _LIBRARIES = ["foretell", "torch", "lightning", "numpy", "pandas", "scikit-learn", "matplotlib"]
+Row = dict[str, Any]
 _ZIPPED: dict[str, Any] = {"method": "gzip", "compresslevel": 1, "mtime": 0}
 
 
@@ -70,9 +70,9 @@ class Results:
         return next(iter(self.ledgers.values()))
 
     @property
-    def failures(self) -> pd.DataFrame:
+    def failures(self) -> list[Row]:
         """The cells that failed, with their tracebacks."""
-        return self.cells[self.cells["status"] == "failed"]
+        return [row for row in _records(self.cells) if row["status"] == "failed"]
 
     @property
     def report(self) -> Path | None:
@@ -82,7 +82,7 @@ class Results:
 
 
 def write_setting(store: Store, experiment: Experiment, data: Mapping[str, tuple[Panel, Plan]]) -> None:
-    """Write what is known before the first cell: config, protocol, the folds on each data set and its latest history."""
+    """Write what is known before the first cell: config, protocol, the folds on each data set, its latest history."""
     if experiment.text is not None:
         with store.replacing("experiment.yaml") as path:
             path.write_text(experiment.text, encoding="utf-8")
@@ -109,86 +109,87 @@ def publish(store: Store) -> Results:
     cells = _cells(store, note)
     ledgers, summaries, chapters, verdicts = {}, [], [], {}
     for dataset in (one["name"] for one in config["datasets"]):
-        here = cells[cells["dataset"] == dataset]
+        here = [cell for cell in cells if cell["dataset"] == dataset]
+        lost = [cell for cell in here if cell["status"] != "done"]
         ledger = _ledger(store, here)
-        summary = _summary(dataset, horizon, here, ledger)
-        summaries.append(summary)
+        summaries.append(summary := _summary(here, ledger))
         if ledger is None:
             continue
         ledgers[dataset] = ledger
-        verdicts[dataset] = verdict(ledger, summary.to_dict("records"), dataset)
+        verdicts[dataset] = verdict(ledger, _records(summary), dataset)
         history, folds = _history(store, dataset, ledger), _folds(store, dataset, ledger)
         with store.replacing(f"ledger/{dataset}") as path:
             ledger.write(path)
         _write_plots(store, dataset, ledger, history, folds)
-        lost = here[here["status"] != "done"]
         chapters.append(
             Chapter(
                 ledger,
                 summary,
                 folds,
                 {"dataset": dataset, "horizon": horizon, **_facts(store, note, folds)},
-                failures=_failures(lost[lost["status"] == "failed"]),
+                failures=[
+                    {name: cell[name] for name in ("forecaster", "seed", "folds", "traceback")}
+                    for cell in lost
+                    if cell["status"] == "failed"
+                ],
                 history=history,
                 not_tested=_left_out(lost),
             )
         )
-    summary = pd.concat(summaries, ignore_index=True)
+    summary, cell_table = pd.concat(summaries, ignore_index=True), pd.DataFrame(cells, columns=CELLS)
     _write_table(store, "summary.csv", summary)
-    _write_table(store, "cells.csv", cells.drop(columns=["family"]))
+    _write_table(store, "cells.csv", cell_table)
     report = store.folder / "report.html"
     if chapters:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}")
     else:
         report.unlink(missing_ok=True)
-    return Results(store.folder, summary, cells, ledgers, verdicts)
+    return Results(store.folder, summary, cell_table, ledgers, verdicts)
 
 
-def _cells(store: Store, note: Mapping[str, Any]) -> pd.DataFrame:
+def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
     rows = []
     for cell in note["cells"]:
         error = store.read_error(cell["key"])
-        status = "failed" if error else "done" if store.is_done(cell["key"]) else "unfinished"
-        told = {"error": f"{error['type']}: {error['message']}", "traceback": error["traceback"]} if error else {}
         first, last = cell["folds"][0] + 1, cell["folds"][-1] + 1
-        folds = str(first) if first == last else f"{first} to {last}"
-        rows.append({**cell, "horizon": note["config"]["horizon"], "folds": folds, "status": status, **told})
-    return pd.DataFrame(rows, columns=[*CELLS, "family"]).fillna({"error": "", "traceback": ""})
+        rows.append(
+            {
+                **cell,
+                "horizon": note["config"]["horizon"],
+                "folds": str(first) if first == last else f"{first} to {last}",
+                "status": "failed" if error else "done" if store.is_done(cell["key"]) else "unfinished",
+                "error": f"{error['type']}: {error['message']}" if error else "",
+                "traceback": error["traceback"] if error else "",
+            }
+        )
+    return rows
 
 
-def _ledger(store: Store, cells: pd.DataFrame) -> Ledger | None:
+def _ledger(store: Store, cells: Sequence[Row]) -> Ledger | None:
     """Join the cells of all forecasters and seeds that got through all folds: only they can be compared."""
-    parts = [
-        store.read(key)
-        for _, run in cells.groupby(["forecaster", "seed"], sort=False)
-        if (run["status"] == "done").all()
-        for key in run["key"]
-    ]
+    lost = {(cell["forecaster"], cell["seed"]) for cell in cells if cell["status"] != "done"}
+    parts = [store.read(cell["key"]) for cell in cells if (cell["forecaster"], cell["seed"]) not in lost]
     return Ledger.concat(parts) if parts else None
 
 
-def _summary(dataset: str, horizon: int, cells: pd.DataFrame, ledger: Ledger | None) -> pd.DataFrame:
-    table = cells.drop_duplicates("forecaster")[["dataset", "horizon", "forecaster", "family"]].reset_index(drop=True)
-    if ledger is None:
-        return table.reindex(columns=SUMMARY).assign(decoder="", seeds=0)
-    fits = ledger.fits.groupby(["forecaster", "seed"], sort=False)
-    runs = fits.agg({"decoder": "first", "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
-    runs = runs.reset_index().groupby("forecaster", sort=False)
-    costs = runs.agg(
-        decoder=("decoder", "first"),
-        seeds=("seed", "nunique"),
-        fit_seconds=("fit_seconds", "mean"),
-        predict_seconds=("predict_seconds", "mean"),
-        parameters=("parameters", "max"),
-    )
-    scores = [score(ledger)[["forecaster", *METRICS]], costs.reset_index()]
-    if BASELINE in ledger.forecasters:
-        scores.append(skill(ledger, BASELINE)[["forecaster", "skill"]])
-    for part in scores:
-        table = table.merge(part, how="left", on="forecaster")
-    table = table.reindex(columns=SUMMARY).fillna({"decoder": "", "seeds": 0})
-    return table.astype({"seeds": "int64", "parameters": "Int64"})
+def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
+    """Give the rows of a data set, one per forecaster, in the order of the config."""
+    families = {cell["forecaster"]: cell["family"] for cell in cells}
+    table = pd.DataFrame({"forecaster": list(families), "family": list(families.values())})
+    table = table.assign(dataset=cells[0]["dataset"], horizon=cells[0]["horizon"])
+    if ledger is not None:
+        fits = ledger.fits.groupby(["forecaster", "seed"], sort=False)
+        runs = fits.agg({"decoder": "first", "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
+        costs = runs.reset_index().groupby("forecaster", sort=False)
+        costs = costs.agg({"decoder": "first", "seed": "count", **dict.fromkeys(COSTS, "mean"), "parameters": "max"})
+        parts = [score(ledger), costs.rename(columns={"seed": "seeds"}).reset_index()]
+        if BASELINE in ledger.forecasters:
+            parts.append(skill(ledger, BASELINE).loc[:, ["forecaster", "skill"]])
+        for part in parts:
+            table = table.merge(part, how="left", on="forecaster")
+    table = table.reindex(columns=SUMMARY).astype({"decoder": "object", "parameters": "Int64"})
+    return table.fillna({"decoder": "", "seeds": 0}).astype({"decoder": "str", "seeds": "int64"})
 
 
 def _write_plots(store: Store, dataset: str, ledger: Ledger, history: pd.DataFrame | None, folds: pd.DataFrame) -> None:
@@ -226,15 +227,10 @@ def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame) -> dict[s
     }
 
 
-def _failures(cells: pd.DataFrame) -> list[dict[str, Any]]:
-    return [dict(row) for row in cells[["forecaster", "seed", "folds", "traceback"]].to_dict("records")]
-
-
-def _left_out(cells: pd.DataFrame) -> list[str]:
-    runs = cells[["forecaster", "seed"]].drop_duplicates()
+def _left_out(cells: Sequence[Row]) -> list[str]:
+    runs = dict.fromkeys((cell["forecaster"], cell["seed"]) for cell in cells)
     return [
-        f"{name}, seed {seed}: left out, since not all of its folds are there (see cells.csv)."
-        for name, seed in runs.itertuples(index=False)
+        f"{name}, seed {seed}: left out, since not all of its folds are there (see cells.csv)." for name, seed in runs
     ]
 
 
@@ -244,29 +240,34 @@ def _history(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame | None:
         return None
     table = pd.read_csv(path, dtype={"unique_id": "str", "ds": "str"}, keep_default_na=False, na_values={"y": [""]})
     like = ledger.forecasts.dtypes
-    return table.assign(unique_id=table["unique_id"].astype(like["unique_id"]), ds=_times(table["ds"], like["cutoff"]))
+    table["unique_id"] = table["unique_id"].astype(like["unique_id"])
+    table["ds"] = _times(table, "ds", like["cutoff"])
+    return table
 
 
 def _folds(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame:
     table = pd.read_csv(store.folder / "folds.csv", dtype="str", keep_default_na=False)
-    table = table[table["dataset"] == dataset].drop(columns=["dataset"]).reset_index(drop=True)
-    counts = ["fold", "fit_fold", "series", "points"]
-    for column in table.columns.drop(counts):
-        given = table[column].where(table[column] != "")
-        table[column] = (
-            given.astype("float64") if given.isna().all() else _times(given, ledger.forecasts["cutoff"].dtype)
-        )
-    return table.astype(dict.fromkeys(counts, "int64"))
+    table = pd.DataFrame(table[table["dataset"] == dataset]).drop(columns="dataset").reset_index(drop=True)
+    for column in ("cutoff", "train_start", "train_end", "test_start", "test_end"):
+        table[column] = _times(table, column, ledger.forecasts.dtypes["cutoff"])
+    # Forecasters hold back what they will; the plan of a backtest names no validation rows.
+    table["validation_start"] = float("nan")
+    return table.astype(dict.fromkeys(["fold", "fit_fold", "series", "points"], "int64"))
 
 
-def _times(text: pd.Series, dtype: Any) -> pd.Series:
-    """Read stamps as the ledger has them."""
-    if not isinstance(dtype, pd.DatetimeTZDtype) and dtype.kind != "M":
-        return text.astype(dtype)
+def _times(table: pd.DataFrame, column: str, dtype: Any) -> pd.Series:
+    """Read a column of stamps as the ledger has them."""
+    text = table[column]
+    if dtype.kind in "iu":
+        return pd.Series(text.astype(dtype))
     zone = getattr(dtype, "tz", None)
     # Local stamps carry two offsets a year; only UTC gives them one dtype on the way in.
     stamps = pd.to_datetime(text, format="ISO8601", utc=zone is not None)
     return stamps.astype(dtype) if zone is None else stamps.dt.tz_convert(zone).astype(dtype)
+
+
+def _records(table: pd.DataFrame) -> list[Row]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _write_table(store: Store, name: str, table: pd.DataFrame) -> None:

@@ -130,11 +130,7 @@ def cells_of(experiment: Experiment) -> list[Cell]:
     """Give all cells of an experiment, in their order; the data are read. Raises ConfigError."""
     plan, forecasters = experiment.build_plan(), experiment.build_forecasters()
     cells = []
-    for number, dataset in enumerate(experiment.datasets):
-        try:
-            panel = dataset.panel(experiment.gaps, experiment.folder)
-        except (OSError, ValueError, TypeError, ImportError) as error:
-            raise experiment.error([Fault(("datasets", number), str(error))]) from error
+    for name, panel in experiment.panels().items():
         try:
             folds = plan.folds(panel)
         except (TypeError, ValueError) as error:
@@ -144,9 +140,9 @@ def cells_of(experiment: Experiment) -> list[Cell]:
         data = checksum_of(panel)
         for label, forecaster, seed in runs(forecasters, experiment.seeds):
             for group in groups(folds):
-                config = _config(dataset.name, data, label, forecaster, seed, plan, group)
+                config = _config(name, data, label, forecaster, seed, plan, group)
                 cells.append(
-                    Cell(dataset.name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
+                    Cell(name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
                 )
     return cells
 

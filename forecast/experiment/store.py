@@ -1,8 +1,8 @@
-"""The folder of an experiment: each finished cell under a key of all that its content depends on, and never half of one.
+"""The folder of an experiment: each finished cell under a key of all that it depends on, and never half of one.
 
-    cells/<key>/    config.json and the tables of a ledger; `done.json`, with a checksum of each file, is written last
-                    (or `error.json` of a cell that failed, which is done again by the next run)
-    experiment.json the config with all defaults, its hash, and what the cells are, with their keys
+- cells/<key>/: config.json, the tables of a ledger and, written last, done.json with a checksum of each file; or
+  error.json of a cell that failed, which the next run does again
+- experiment.json: the config with all defaults, its hash, and what the cells are, with their keys
 
 Whatever is written is written beside its place first and then put there by one rename: whoever ends the process, and
 when, the folder holds whole cells only.
@@ -61,8 +61,8 @@ class Store:
             (self.folder / _LOCK).touch()
         except OSError as error:
             raise StoreError(
-                f"results cannot be written to {self.folder}: {error.strerror or error}; name a folder that you may write "
-                "to: --out FOLDER"
+                f"results cannot be written to {self.folder}: {error.strerror or error}; name a folder that you may "
+                "write to: --out FOLDER"
             ) from error
         with self.locked():
             note = {"foretell": __version__, "hash": key_of(config), "config": config, "cells": list(cells)}
@@ -170,7 +170,7 @@ class Store:
         try:
             yield place / target.name
             if target.is_dir():
-                # No folder takes the place of another in one step: between the two the cell is not there, hence not done.
+                # No folder takes the place of another in one step: between the two nothing is there, hence not done.
                 target.rename(place / "replaced")
             (place / target.name).replace(target)
         finally:

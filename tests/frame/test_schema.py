@@ -193,6 +193,7 @@ def test_integer_stamps_may_be_negative_and_leave_gaps():
 def test_names_are_mapped_once_and_a_column_of_our_name_does_not_disturb():
     frame = make().rename(columns={"unique_id": "store", "ds": "week", "y": "sales"}).assign(y="not the target")
     panel = check_frame(frame, columns={"unique_id": "store", "ds": "week", "y": "sales"})
+    assert panel.ids.name == "unique_id"
     assert panel.to_frame().columns.tolist() == list(WORDS)
     assert panel.values.tolist() == list(range(12))
 
@@ -521,6 +522,7 @@ def test_a_gap_over_many_blocks_of_rows_and_one_between_blocks_are_kept():
     assert panel.observed.sum() == 3 * size
     assert (panel.values[panel.observed] == kept).all()
     refuses(one(stamps[kept]), f"{3 * size} rows are missing before series 'a' at {stamps[4 * size]}")
+    refuses(one(stamps[np.r_[0:2, 4 : 2 * size, 3 * size : 4 * size]]), f"{size + 2} rows in 2 gaps in all")
     refuses(one(stamps[np.r_[0 : size + 1, size]]), f"series 'a' at {stamps[size]} comes more than once")
     refuses(one(stamps[np.r_[0:size, size - 2]]), f"series 'a' at {stamps[size - 2]} comes after {stamps[size - 1]}")
 

@@ -1,0 +1,86 @@
+"""A small data set, configs on it, and classes of a user's own, for the tests of experiments."""
+
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+MODELS = '''
+import os, time
+from forecast import Naive
+
+class Slow(Naive):
+    """Takes a while, so that a run can be stopped in the middle."""
+    def _fit(self, panel):
+        time.sleep(0.2)
+        super()._fit(panel)
+
+class Failing(Naive):
+    def _fit(self, panel):
+        raise RuntimeError("the lid is stuck")
+
+class FailingWithSeedOne(Naive):
+    def __init__(self, horizon, *, season_length=None, quantile_levels=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), seed=0):
+        super().__init__(horizon, season_length=season_length, quantile_levels=quantile_levels)
+        self.seed = seed
+    def _fit(self, panel):
+        if self.seed == 1:
+            raise RuntimeError("the lid is stuck")
+        super()._fit(panel)
+
+class Stopping(Naive):
+    """Ends the process, as lightning does when the user presses Ctrl-C."""
+    def _fit(self, panel):
+        raise SystemExit(1)
+'''
+
+
+def small_frame(rows=120):
+    rng, t = np.random.default_rng(0), np.arange(rows)
+    wave = 10 + 3 * np.sin(2 * np.pi * t / 7)
+    days = pd.date_range("2024-01-01", periods=rows)
+    return pd.concat([pd.DataFrame({"unique_id": name, "ds": days, "y": wave + rng.normal(0, 0.5, rows)}) for name in "ab"])
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    """A folder with series.csv and a module of models of one's own."""
+    folder = tmp_path_factory.mktemp("data")
+    frame = small_frame()
+    frame.to_csv(folder / "series.csv", index=False)
+    frame.assign(ds=frame.groupby("unique_id").cumcount()).to_csv(folder / "counted.csv", index=False)
+    (folder / "lab_models.py").write_text(MODELS)
+    return folder
+
+
+@pytest.fixture
+def own_models(data, monkeypatch):
+    monkeypatch.syspath_prepend(str(data))
+
+
+@pytest.fixture
+def config(data, tmp_path):
+    """Write a config of a few lines, the rest being that of a small experiment, and give its path."""
+
+    def write(text="", *, forecasters="{SeasonalNaive: , Drift: }", plan="{n_folds: 4, refit: 2}", datasets=None):
+        lines = {
+            "datasets": datasets or f"{{file: {data}/series.csv, freq: D}}",
+            "horizon": "3",
+            "plan": plan,
+            "forecasters": forecasters,
+        }
+        path = tmp_path / "small.yaml"
+        path.write_text("".join(f"{key}: {value}\n" for key, value in lines.items()) + textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave out the plots and the report, which take most of the time of a small run."""
+    from forecast.experiment import report, results
+
+    monkeypatch.setattr(results, "_write_plots", lambda *given: None)
+    monkeypatch.setattr(report, "write_report", lambda path, chapters, title: path.write_text(title))

@@ -1,0 +1,207 @@
+"""NeuralForecaster: what its training does, what it passes on to Lightning, and what it leaves alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import lightning.pytorch as pl
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from lightning.pytorch.loggers import CSVLogger
+
+from forecast.baselines import SeasonalNaive
+from forecast.forecaster import Forecaster
+from forecast.frame import FrameError
+from forecast.neural import NeuralForecaster
+from forecast.nn import BACKBONES, LSTM, Direct
+from forecast.training import Training
+
+
+def waves(series=4, length=240, noise=0.05, seed=0) -> pd.DataFrame:
+    """Daily waves of different level, size and phase."""
+    rng = np.random.default_rng(seed)
+    hours = np.arange(length)
+    parts = [
+        pd.DataFrame(
+            {
+                "unique_id": f"s{i}",
+                "ds": pd.date_range("2024-01-01", periods=length, freq="h"),
+                "y": 10 * i + (1 + i) * (np.sin(2 * np.pi * (hours + 5 * i) / 24) + noise * rng.normal(size=length)),
+            }
+        )
+        for i in range(series)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def small(backbone="lstm", horizon=12, steps=4, **changes) -> NeuralForecaster:
+    training = changes.pop("training", Training(steps=steps))
+    return NeuralForecaster(BACKBONES[backbone](width=16), horizon, training=training, **changes)
+
+
+@pytest.fixture(params=BACKBONES)
+def backbone(request) -> str:
+    return request.param
+
+
+def test_it_learns_a_wave(backbone):
+    frame = waves()
+    past, future = frame[frame["ds"] < "2024-01-10"], frame[frame["ds"] >= "2024-01-10"]
+    forecast = small(backbone, steps=120).fit(past).predict()
+    scored = forecast.merge(future, on=["unique_id", "ds"])
+    naive = SeasonalNaive(12).fit(past).predict().merge(future, on=["unique_id", "ds"])
+    error, bar = ((table["prediction"] - table["y"]).abs().mean() for table in (scored, naive))
+    assert len(scored) == len(forecast)
+    assert error < 1.1 * bar
+    assert scored["y"].between(scored["0.1"], scored["0.9"]).mean() > 0.4
+
+
+def test_the_network_has_the_form_asked_for():
+    forecaster = small(context_length=50, patch_length=8, quantile_levels=(0.25, 0.5, 0.75), decoder=Direct(dropout=0.3))
+    forecast = forecaster.fit(waves()).predict()
+    assert forecaster.context_length_ == 56, "whole patches"
+    assert forecaster.patch_length_ == 8
+    assert [c for c in forecast if c.startswith("0.")] == ["0.25", "0.5", "0.75"]
+    assert forecaster.network_.decoder.dropout.p == 0.3
+    assert forecaster.parameters_ == sum(p.numel() for p in forecaster.network_.parameters())
+    assert forecaster.family == "latent-state"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"backbone": "lstmm"}, "`backbone` is 'lstmm'.*did you mean 'lstm'"),
+        ({"decoder": 3}, "`decoder` is 3; allowed: 'direct'"),
+        ({"patch_length": 0}, "`patch_length` is 0"),
+        ({"context_length": -5}, "`context_length` is -5"),
+        ({"training": Training(steps=0)}, "`steps` is 0"),
+        ({"training": Training(validation_length=3)}, "`validation_length` is 3; allowed: 0, or at least the horizon of 12"),
+    ],
+)
+def test_arguments_that_are_not_allowed_are_named(changes, message):
+    arguments = {"backbone": "lstm"} | changes
+    with pytest.raises(ValueError, match=message):
+        NeuralForecaster(horizon=12, **arguments).fit(waves())
+
+
+def test_series_too_short_for_the_horizon_are_an_error_with_the_length_needed():
+    with pytest.raises(FrameError, match="needs at least 13 rows"):
+        small().fit(waves(length=12))
+
+
+def test_one_series_just_long_enough_is_forecast():
+    forecast = small().fit(waves(series=1, length=14)).predict()
+    assert np.isfinite(forecast.select_dtypes("number").to_numpy()).all()
+
+
+def test_the_best_weights_seen_in_validation_are_the_ones_kept():
+    seen = []
+
+    class Watch(pl.Callback):
+        def on_validation_end(self, trainer, pl_module):
+            weights = {name: weight.clone() for name, weight in pl_module.network.state_dict().items()}
+            seen.append((float(trainer.callback_metrics["val_loss"]), weights))
+
+    training = Training(steps=200, learning_rate=0.02, patience=None)  # soon it learns the noise by heart
+    forecaster = small(training=training, trainer={"callbacks": [Watch()]}).fit(waves(series=1, noise=2.0))
+    best, weights = min(seen, key=lambda pair: pair[0])
+    assert forecaster.validation_loss_ == best < seen[-1][0]
+    assert all(torch.equal(weights[name], weight) for name, weight in forecaster.network_.state_dict().items())
+
+
+def test_training_stops_when_validation_no_longer_improves():
+    class Count(pl.Callback):
+        validations = 0
+
+        def on_validation_end(self, trainer, pl_module):
+            self.validations += 1
+
+    count = Count()
+    training = Training(steps=200, learning_rate=0.5, patience=2)
+    small(training=training, trainer={"callbacks": count}).fit(waves())
+    assert 3 <= count.validations < 20
+
+
+def test_labels_of_the_last_rows_never_reach_the_weights_they_only_choose_among_them():
+    frame = waves()
+    training = Training(steps=6, validations=1, patience=None, validation_length=48)
+    first = small(training=training).fit(frame)
+    last_two_days = frame["ds"] >= frame["ds"].max() - pd.Timedelta("47h")
+    changed = frame.assign(y=frame["y"].where(~last_two_days, -1000.0))
+    second = small(training=training).fit(changed)
+    weights = zip(first.network_.parameters(), second.network_.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in weights)
+    assert first.validation_loss_ != second.validation_loss_
+
+
+def test_callbacks_logger_and_precision_are_passed_on_to_lightning(tmp_path):
+    seen = {}
+
+    class See(pl.Callback):
+        def on_train_start(self, trainer, pl_module):
+            seen["precision"] = trainer.precision
+
+    trainer = {"callbacks": [See()], "logger": CSVLogger(tmp_path), "precision": "bf16-mixed", "accelerator": "cpu"}
+    forecast = small(trainer=trainer).fit(waves()).predict()
+    assert seen["precision"] == "bf16-mixed"
+    logged = pd.read_csv(next(tmp_path.rglob("metrics.csv")))
+    assert {"train_loss", "val_loss"} <= set(logged.columns)
+    assert np.isfinite(forecast["prediction"]).all()
+
+
+def test_nothing_is_written_or_said_unless_asked(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small().fit(waves()).predict()
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_one_progress_bar_is_shown_on_request(capfd):
+    small(verbose=1).fit(waves())
+    out, err = capfd.readouterr()
+    assert "Epoch" in out + err
+
+
+def test_batches_of_any_size_give_the_same_forecast(monkeypatch):
+    forecaster = small().fit(waves())
+    whole = forecaster.predict()
+    monkeypatch.setattr("forecast.neural._PREDICTION_BATCH", 1)
+    pd.testing.assert_frame_equal(forecaster.predict(), whole, rtol=1e-5)
+
+
+def test_a_saved_forecaster_gives_the_same_numbers_in_a_process_of_its_own(tmp_path, backbone):
+    forecaster = small(backbone).fit(waves())
+    forecaster.save(tmp_path / "model")
+    script = (
+        "import sys, json; from forecast import Forecaster; "
+        "print(json.dumps(Forecaster.load(sys.argv[1]).predict()['prediction'].tolist()))"
+    )
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "model")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(root)},
+    )
+    assert json.loads(done.stdout) == forecaster.predict()["prediction"].tolist()
+    assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".safetensors"]
+
+
+def test_loading_does_not_touch_the_global_random_state(tmp_path):
+    small().fit(waves()).save(tmp_path)
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    Forecaster.load(tmp_path)
+    assert torch.rand(1) == expected
+
+
+def test_parameters_inside_a_backbone_can_be_set():
+    forecaster = NeuralForecaster(LSTM(width=64), 12).set_params(backbone__width=8, seed=3)
+    assert forecaster.backbone == LSTM(width=8)
+    assert repr(forecaster) == "NeuralForecaster(backbone=LSTM(width=8, depth=1, dropout=0.2), horizon=12, seed=3)"
