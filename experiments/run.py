@@ -1,6 +1,6 @@
 """Run an experiment from Python: what `forecast run` does, with the objects that it is made of in sight.
 
-    python experiments/run.py [CONFIG] [FOLDER]      (default.yaml beside this file; results/<experiment>)
+`python experiments/run.py [CONFIG] [FOLDER]`; left out, they are the shipped default and `results/<experiment>`.
 """
 
 import sys
@@ -10,7 +10,7 @@ from forecast import run_experiment, score
 from forecast.experiment import load_experiment
 
 
-def main(config: str | Path = Path(__file__).with_name("default.yaml"), out: str | Path | None = None) -> None:
+def main(config: str | Path = "default", out: str | Path | None = None) -> None:
     experiment = load_experiment(config)
 
     # The data: a long table `unique_id, ds, y` that has passed the door, where dates, gaps and types are checked.

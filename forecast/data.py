@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from forecast.frame import FrameError, Panel
 
-# values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts; ordinals of the last context steps (B,)
+# values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts; cutoffs (B,), the ordinals of the
+# last context steps
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
@@ -99,8 +100,8 @@ class FixedBatches(IterableDataset):
 class WindowDataModule(LightningDataModule):
     """Training and validation windows of a panel.
 
-    Labels of training windows end before the last `validation_length` steps of the calendar; labels of validation windows
-    lie within them, while their contexts may reach back before. A validation length of 0 leaves no validation.
+    Labels of training windows end before the last `validation_length` steps of the calendar; labels of validation
+    windows lie within them, while their contexts may reach back before. A validation length of 0 leaves no validation.
 
     Parameters
     ----------
@@ -140,8 +141,8 @@ class WindowDataModule(LightningDataModule):
             which = int(panel.lengths.argmax())
             raise FrameError(
                 f"series {panel.ids[which]!r}, the longest, has {panel.lengths[which]} rows, of which the last "
-                f"{validation_length} are for validation; a horizon of {horizon} needs at least {horizon + 1} rows before "
-                "them: give longer series, a shorter `horizon`, or no validation"
+                f"{validation_length} are for validation; a horizon of {horizon} needs at least {horizon + 1} rows "
+                "before them: give longer series, a shorter `horizon`, or no validation"
             )
 
     def train_dataloader(self) -> DataLoader:

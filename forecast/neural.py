@@ -31,8 +31,8 @@ class NeuralForecaster(Forecaster):
     backbone: `"lstm"`, `"tcn"`, `"transformer"`, or a config such as `LSTM(width=64)`.
     horizon: steps to forecast.
     decoder: `"direct"`, or a config such as `Direct(dropout=0.2)`.
-    context_length: values that the network reads; None: 14 patches, at most what the longest series can give. Rounded up
-        to whole patches.
+    context_length: values that the network reads; None: 14 patches, at most what the longest series can give. Rounded
+        up to whole patches.
     patch_length: values that make one token; None: the season if it is 4 to 24 steps long, else 8; less for series that
         are short.
     season_length: None for that of the calendar.
@@ -107,7 +107,7 @@ class NeuralForecaster(Forecaster):
                 steps_per_batch=steps_per_batch,
                 total_steps=epochs * batches * steps_per_batch,
             )
-            best = BestWeights(options.patience)
+            best = BestWeights(network, options.patience)
             trainer = Trainer(**self._trainer_arguments(epochs, best))
             trainer.fit(module, datamodule=data)
         if trainer.interrupted:

@@ -6,6 +6,7 @@ network's step. B batch, T time step, P patch length, N token, H horizon, Q quan
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -35,9 +36,9 @@ class Training:
 
     """
 
-    steps: int = 500
+    steps: int = 300
     batch_size: int = 64
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
     weight_decay: float = 0.01
     clip: float = 1.0
     validations: int = 20
@@ -51,6 +52,9 @@ class NetworkTraining(LightningModule):
     A batch is (values, observed, cutoffs) of K B windows, K = `steps_per_batch`: one optimiser step for each B of them.
     Logged once per epoch: `train_loss`, `val_loss`.
     """
+
+    levels: Tensor
+    loss_sum: Tensor
 
     def __init__(
         self,
@@ -88,7 +92,7 @@ class NetworkTraining(LightningModule):
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
         """Make one optimiser step for each of the batches in a batch of batches."""
-        optimizer, scheduler = self.optimizers(), self.lr_schedulers()
+        optimizer, scheduler = cast("Any", (self.optimizers(), self.lr_schedulers()))
         for values, observed, cutoffs in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
             loss = self.loss(values, observed, cutoffs, ALL)
             self.manual_backward(loss)
@@ -127,7 +131,8 @@ class NetworkTraining(LightningModule):
 class BestWeights(Callback):
     """Keeps the best weights in memory while training, stops when they no longer get better, and gives them back."""
 
-    def __init__(self, patience: int | None):
+    def __init__(self, network: ForecastNetwork, patience: int | None):
+        self.network = network
         self.patience = patience
         self.best = float("inf")
         self.weights: dict[str, Tensor] = {}
@@ -135,12 +140,13 @@ class BestWeights(Callback):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Compare the last validation loss with the best so far."""
+        del pl_module
         if trainer.sanity_checking or "val_loss" not in trainer.callback_metrics:
             return
         loss = float(trainer.callback_metrics["val_loss"])
         if loss < self.best:
             self.best, self.waited = loss, 0
-            self.weights = {name: weight.detach().clone() for name, weight in pl_module.network.state_dict().items()}
+            self.weights = {name: weight.clone() for name, weight in self.network.state_dict().items()}
             return
         self.waited += 1
         if self.patience is not None and self.waited >= self.patience:
@@ -148,6 +154,6 @@ class BestWeights(Callback):
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Give the best weights back to the network."""
-        del trainer
+        del trainer, pl_module
         if self.weights:
-            pl_module.network.load_state_dict(self.weights)
+            self.network.load_state_dict(self.weights)

@@ -204,4 +204,4 @@ def test_loading_does_not_touch_the_global_random_state(tmp_path):
 def test_parameters_inside_a_backbone_can_be_set():
     forecaster = NeuralForecaster(LSTM(width=64), 12).set_params(backbone__width=8, seed=3)
     assert forecaster.backbone == LSTM(width=8)
-    assert repr(forecaster) == "NeuralForecaster(backbone=LSTM(width=8, depth=1, dropout=0.2), horizon=12, seed=3)"
+    assert repr(forecaster) == "NeuralForecaster(backbone=LSTM(width=8, depth=1, dropout=0.3), horizon=12, seed=3)"

@@ -127,11 +127,7 @@ def publish(store: Store) -> Results:
                 summary,
                 folds,
                 {"dataset": dataset, "horizon": horizon, **_facts(store, note, folds)},
-                failures=[
-                    {name: cell[name] for name in ("forecaster", "seed", "folds", "traceback")}
-                    for cell in lost
-                    if cell["status"] == "failed"
-                ],
+                failures=[_failure(cell) for cell in lost if cell["status"] == "failed"],
                 history=history,
                 not_tested=_left_out(lost),
             )
@@ -225,6 +221,12 @@ def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame) -> dict[s
         "config": note["hash"][:12],
         **protocol,
     }
+
+
+def _failure(cell: Row) -> Row:
+    # The report tells one line of a failure; the traceback may end with notes.
+    told = " ".join(cell["error"].split())
+    return {"forecaster": cell["forecaster"], "seed": cell["seed"], "folds": cell["folds"], "traceback": told}
 
 
 def _left_out(cells: Sequence[Row]) -> list[str]:

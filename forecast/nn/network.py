@@ -1,7 +1,7 @@
 """The network that all architectures share: running scale -> patches -> backbone -> decoder.
 
-Only backbone and decoder are exchanged in a comparison. B batch, T time step, P patch length, N token, D width, H horizon,
-Q quantile level.
+Only backbone and decoder are exchanged in a comparison. B batch, T time step, P patch length, N token, D width,
+H horizon, Q quantile level.
 """
 
 from collections.abc import Sequence
@@ -63,8 +63,10 @@ class LinearPath(nn.Module):
 class ForecastNetwork(nn.Module):
     """Quantiles of all steps from every origin of a window; the origins are the ends of its patches.
 
-    A step is counted from its anchor, a blend, learned for each step, of the running mean and the last value. Nothing
-    that comes after an origin takes part in its forecast, neither in the states nor in the scale.
+    A step is counted from its anchor, a blend, learned for each step, of the running mean and the last value. To what
+    the decoder says of it are added a linear map of the last `linear_patches` patches (0 for none) and a spread that
+    starts as that of a normal distribution. Nothing that comes after an origin takes part in its forecast, neither in
+    the states nor in the scale. `season_length` is that of the calendar; 1 for none.
     """
 
     def __init__(
@@ -80,10 +82,10 @@ class ForecastNetwork(nn.Module):
     ):
         super().__init__()
         self.patch_length = patch_length
-        self.linear = LinearPath(linear_patches, patch_length, horizon) if linear_patches else None
         self.embedding = PatchEmbedding(patch_length, backbone.width, season_length)
         self.backbone = backbone.build()
         self.decoder = decoder.build(backbone.width, horizon, quantile_levels)
+        self.linear = LinearPath(linear_patches, patch_length, horizon) if linear_patches else None
         self.blend = nn.Parameter(torch.zeros(horizon))  # half mean, half last value to begin with
         normal = torch.special.ndtri(torch.tensor(list(quantile_levels)))
         self.spread = nn.Parameter(normal.repeat(horizon, 1))  # (H, Q)

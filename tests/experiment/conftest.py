@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 MODELS = '''
-import os, time
+import time
 from forecast import Naive
+from forecast.forecaster import DECILES
 
 class Slow(Naive):
     """Takes a while, so that a run can be stopped in the middle."""
@@ -21,7 +22,7 @@ class Failing(Naive):
         raise RuntimeError("the lid is stuck")
 
 class FailingWithSeedOne(Naive):
-    def __init__(self, horizon, *, season_length=None, quantile_levels=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), seed=0):
+    def __init__(self, horizon, *, season_length=None, quantile_levels=DECILES, seed=0):
         super().__init__(horizon, season_length=season_length, quantile_levels=quantile_levels)
         self.seed = seed
     def _fit(self, panel):
@@ -40,7 +41,9 @@ def small_frame(rows=120):
     rng, t = np.random.default_rng(0), np.arange(rows)
     wave = 10 + 3 * np.sin(2 * np.pi * t / 7)
     days = pd.date_range("2024-01-01", periods=rows)
-    return pd.concat([pd.DataFrame({"unique_id": name, "ds": days, "y": wave + rng.normal(0, 0.5, rows)}) for name in "ab"])
+    return pd.concat(
+        [pd.DataFrame({"unique_id": name, "ds": days, "y": wave + rng.normal(0, 0.5, rows)}) for name in "ab"]
+    )
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,11 @@ def faults(path):
         ("gaps: mask", "horizon: 3", "3:1: horizon: this key stands in line 2 already; keep one of the two"),
         ("gaps: mask", "name: a/b", "2:7: name: should be letters, digits, blanks"),
         ("nyc_weather", "nyc_wether", "1:11: datasets: unknown data set 'nyc_wether'; did you mean 'nyc_weather'?"),
-        ("nyc_weather", "[weather, nyc_taxy]", "1:21: datasets.1: unknown data set 'nyc_taxy'; did you mean 'nyc_taxi'"),
+        (
+            "nyc_weather",
+            "[weather, nyc_taxy]",
+            "1:21: datasets.1: unknown data set 'nyc_taxy'; did you mean 'nyc_taxi'",
+        ),
         ("nyc_weather", "{fil: a.csv}", "1:12: datasets.fil: unknown key; did you mean 'file'?"),
         ("nyc_weather", "{gaps: mask}", "1:11: datasets.name: needs a `name` of the catalogue or a `file`"),
         ("nyc_weather", "[weather, weather]", "1:11: datasets: 'weather' comes twice; give each once"),
@@ -58,16 +62,36 @@ def faults(path):
         ("n_folds: 8", "cutoffs: [2013-06-01]", "4:39: plan.stride: `stride` belongs to `n_folds`"),
         ("n_folds: 8", "n_folds: 8, horizon: 3", "4:20: plan.horizon: is set by `horizon` of the experiment"),
         ("Naive:", "Naiv:", "7:3: forecasters.Naiv: unknown forecaster 'Naiv'; did you mean 'Naive'? known: Drift,"),
-        ("Naive:", "a: {type: SesonalNaive}", "7:13: forecasters.a.type: unknown forecaster 'SesonalNaive'; did you mean"),
+        (
+            "Naive:",
+            "a: {type: SesonalNaive}",
+            "7:13: forecasters.a.type: unknown forecaster 'SesonalNaive'; did you mean",
+        ),
         ("Naive:", "LSTM:", "7:3: forecasters.LSTM: unknown forecaster 'LSTM'"),
         ("Naive:", "Naive: {season: 7}", "7:11: forecasters.Naive.season: unknown key; did you mean 'season_length'?"),
-        ("Naive:", "Naive: {season_length: x}", "7:26: forecasters.Naive.season_length: should be a whole number, or null"),
-        ("Naive:", "Naive: {season_length: yes}", "7:26: forecasters.Naive.season_length: should be a whole number, or"),
+        (
+            "Naive:",
+            "Naive: {season_length: x}",
+            "7:26: forecasters.Naive.season_length: should be a whole number, or null",
+        ),
+        (
+            "Naive:",
+            "Naive: {season_length: yes}",
+            "7:26: forecasters.Naive.season_length: should be a whole number, or",
+        ),
         ("Naive:", "Naive: {horizon: 3}", "7:11: forecasters.Naive.horizon: is set by `horizon` of the experiment"),
         ("Naive:", "Naive: 3", "7:10: forecasters.Naive: should be a mapping; got 3"),
         ("Naive:", "3: {type: Naive}", "7:3: forecasters.3: should be text; got 3"),
-        ("Naive:", "a: {type: 'no_such:Thing'}", "7:13: forecasters.a.type: 'no_such:Thing' cannot be imported: Module"),
-        ("Naive:", "a: {type: 'json:loads'}", "7:13: forecasters.a.type: 'json:loads' is no Forecaster that can be used"),
+        (
+            "Naive:",
+            "a: {type: 'no_such:Thing'}",
+            "7:13: forecasters.a.type: 'no_such:Thing' cannot be imported: Module",
+        ),
+        (
+            "Naive:",
+            "a: {type: 'json:loads'}",
+            "7:13: forecasters.a.type: 'json:loads' is no Forecaster that can be used",
+        ),
         ("Naive:", "N: {type: NeuralForecaster}", "7:6: forecasters.N.backbone: NeuralForecaster needs this argument"),
         (
             "Naive:",
@@ -118,7 +142,10 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_file(tmp_path):
     [
         ("plan: {n_folds: 3\nseeds: [0]\n", "2:6: file: not readable as YAML"),
         ("a: *nowhere\n", "1:4: file: not readable as YAML: found undefined alias"),
-        ("- a\n", "1:1: file: an experiment is a mapping with the keys datasets, horizon, plan, forecasters; got ['a']"),
+        (
+            "- a\n",
+            "1:1: file: an experiment is a mapping with the keys datasets, horizon, plan, forecasters; got ['a']",
+        ),
         ("", "1:1: file: an experiment is a mapping"),
     ],
 )
@@ -134,7 +161,9 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("name", "hint"), [("defualt", "did you mean 'default'?"), ("here/none.yaml", "no such file")])
 def test_a_file_that_is_not_there_leads_to_those_that_are_shipped(name, hint):
-    with pytest.raises(ConfigError, match="shipped with the library, and run by name: .*default.*experiments") as caught:
+    with pytest.raises(
+        ConfigError, match=r"shipped with the library, and run by name: .*default.*experiments"
+    ) as caught:
         load_experiment(name)
     assert hint in str(caught.value)
 

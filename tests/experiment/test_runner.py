@@ -13,7 +13,7 @@ import pytest
 
 from forecast import backtest, check_frame, score
 from forecast.evaluation import METRICS, Ledger
-from forecast.experiment import ConfigError, StoreError, load_experiment, rebuild, run_experiment
+from forecast.experiment import ConfigError, StoreError, load_experiment, rebuild, run_experiment, runner
 from forecast.experiment.runner import Progress
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,8 @@ def test_the_summary_has_a_row_for_each_forecaster_with_all_its_columns(whole):
     assert (summary["dataset"] == "series").all()
     assert (summary["horizon"] == 3).all()
     assert summary["parameters"].tolist()[0] == 0
-    assert (summary["parameters"].tolist()[1:] > [0, 0]) and (summary["fit_seconds"] > 0).all()
+    assert (summary["parameters"][1:] > 0).all()
+    assert (summary["fit_seconds"] > 0).all()
     pd.testing.assert_frame_equal(stable(summary), stable(whole.summary), check_dtype=False)
 
 
@@ -137,9 +138,14 @@ def test_the_runner_script_gives_the_numbers_of_the_command(whole, tiny, tmp_pat
     assert "NeuralForecaster(" in capsys.readouterr().out
 
 
-def test_a_run_killed_in_the_middle_goes_on_where_it_was(whole, tiny, tmp_path, undrawn):
+def test_a_run_killed_in_the_middle_goes_on_where_it_was(whole, tiny, tmp_path, undrawn, monkeypatch):
     out = tmp_path / "out"
-    script = f"from forecast import run_experiment; run_experiment({str(tiny)!r}, {str(out)!r})"
+    # One version of the code in both processes, even if it is being worked on meanwhile.
+    monkeypatch.setattr(runner, "code_version", lambda: "tested")
+    script = (
+        "from forecast.experiment import runner; runner.code_version = lambda: 'tested'; "
+        f"runner.run_experiment({str(tiny)!r}, {str(out)!r})"
+    )
     child = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:
         wait_until(lambda: len(list(out.glob("cells/*/done.json"))) >= 3, child)
@@ -183,7 +189,10 @@ def test_only_the_cells_of_a_new_forecaster_are_computed(config, tmp_path, undra
 
 @pytest.mark.parametrize(
     ("change", "key"),
-    [({"plan": "{n_folds: 4, refit: 1}"}, "plan.refit"), ({"datasets": "nyc_weather", "text": "gaps: mask"}, "datasets")],
+    [
+        ({"plan": "{n_folds: 4, refit: 1}"}, "plan.refit"),
+        ({"datasets": "nyc_weather", "text": "gaps: mask"}, "datasets"),
+    ],
 )
 def test_another_plan_or_data_set_is_another_experiment(config, tmp_path, undrawn, change, key):
     run(config(), tmp_path / "out")

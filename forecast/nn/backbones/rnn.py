@@ -19,9 +19,9 @@ class LSTM(Backbone):
     """Long short-term memory: `depth` recurrent layers of `width`, each normalised before and added to its input."""
 
     family = "latent-state"
-    width: int = 128
+    width: int = 64
     depth: int = 1
-    dropout: float = 0.2
+    dropout: float = 0.3
 
     def build(self) -> "LSTMModule":
         """Give the module with fresh weights."""
@@ -36,12 +36,13 @@ class RecurrentLayer(nn.Module):
         self.norm = nn.RMSNorm(width)
         self.lstm = nn.LSTM(width, width, batch_first=True)
         self.dropout = nn.Dropout(dropout)
-        nn.init.orthogonal_(self.lstm.weight_hh_l0)
+        weights = dict(self.lstm.named_parameters())
+        nn.init.orthogonal_(weights["weight_hh_l0"])
         # Remember by default: a forget gate that starts half open halves the memory at every token.
-        nn.init.zeros_(self.lstm.bias_hh_l0)
-        nn.init.zeros_(self.lstm.bias_ih_l0)
+        nn.init.zeros_(weights["bias_hh_l0"])
+        nn.init.zeros_(weights["bias_ih_l0"])
         with torch.no_grad():
-            self.lstm.bias_ih_l0[width : 2 * width] = 1.0
+            weights["bias_ih_l0"][width : 2 * width] = 1.0
 
     def forward(self, x: Tensor, state: LayerState | None = None) -> tuple[Tensor, LayerState]:
         """Run over (B, N, D) from a state, zeros where none is given; give the output and the state after it."""

@@ -21,7 +21,7 @@ class TCN(Backbone):
     width: int = 64
     depth: int = 4
     kernel_size: int = 3
-    dropout: float = 0.2
+    dropout: float = 0.3
 
     def build(self) -> "TCNModule":
         """Give the module with fresh weights."""

@@ -24,7 +24,7 @@ class Transformer(Backbone):
     width: int = 64
     depth: int = 2
     heads: int = 4
-    dropout: float = 0.2
+    dropout: float = 0.3
 
     def build(self) -> "TransformerModule":
         """Give the module with fresh weights."""
