@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from forecast.experiment.runner import Progress
 
 FAILED, WRONG, STOPPED = 1, 2, 130
+_TOLD = 10  # failed cells that are told one by one
 
 app = typer.Typer(
     help="Neural time-series forecasting: latent state against direct prediction, compared honestly.",
@@ -110,7 +111,8 @@ def _answers() -> Iterator[None]:
         from forecast.experiment.faults import ConfigError
         from forecast.experiment.store import StoreError
 
-        if not isinstance(error, ConfigError | StoreError | OSError):
+        # Whoever reads only the head of what is printed has not done anything wrong.
+        if not isinstance(error, ConfigError | StoreError | OSError) or isinstance(error, BrokenPipeError):
             raise
         _say(str(error) if isinstance(error, ConfigError) else f"error: {error}")
         raise typer.Exit(WRONG) from None
@@ -136,9 +138,11 @@ def _tell(results: "Results", quiet: bool) -> None:
         _say(f"{unfinished} of {len(statuses)} cells are not finished: `forecast run` goes on with them")
     if results.failures:
         _say(f"{len(results.failures)} of {len(statuses)} cells failed; the next run tries them again:")
-        for cell in results.failures:
+        for cell in results.failures[:_TOLD]:
             which = f"{cell['dataset']}, {cell['forecaster']}, seed {cell['seed']}, fold {cell['folds']}"
-            _say(f"  {which}: {cell['error']}")
+            _say(f"  {which}: {' '.join(cell['error'].split())}")
+        if (more := len(results.failures) - _TOLD) > 0:
+            _say(f"  and {more} more")
         _say(f"tracebacks: {results.folder / 'cells.csv'}")
     typer.echo(f"{'' if quiet else chr(10)}{results.report or results.folder}")
 
