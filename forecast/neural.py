@@ -2,6 +2,7 @@
 
 import logging
 import random
+import signal
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,7 +98,7 @@ class NeuralForecaster(Forecaster):
             validation_length=validation_length,
             seed=self.seed,
         )
-        with _random_state(self.seed), _quiet(self.verbose):
+        with _random_state(self.seed), _threads(options.threads), _quiet(self.verbose):
             network = self._network()
             module = NetworkTraining(
                 network,
@@ -109,9 +110,8 @@ class NeuralForecaster(Forecaster):
             )
             best = BestWeights(network, options.patience)
             trainer = Trainer(**self._trainer_arguments(epochs, best))
-            trainer.fit(module, datamodule=data)
-        if trainer.interrupted:
-            raise KeyboardInterrupt
+            with _interruptible(trainer):
+                trainer.fit(module, datamodule=data)
         self.network_ = network.cpu().eval()
         self.validation_loss_ = best.best
         self.parameters_ = sum(p.numel() for p in network.parameters())
@@ -119,7 +119,7 @@ class NeuralForecaster(Forecaster):
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         windows = Windows(panel, self.context_length_, 0)
         parts = []
-        with torch.inference_mode():
+        with torch.inference_mode(), _threads(self.training.threads):
             for low in range(0, len(origins), _PREDICTION_BATCH):
                 part = slice(low, low + _PREDICTION_BATCH)
                 values, _, cutoffs = windows.gather(origins.series[part], origins.ends[part] - 1)
@@ -219,6 +219,30 @@ def _random_state(seed: int) -> Iterator[None]:
         finally:
             random.setstate(outside[0])
             np.random.set_state(outside[1])
+
+
+@contextmanager
+def _threads(number: int | None) -> Iterator[None]:
+    """Let torch use so many threads inside; None leaves it as it is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _interruptible(trainer: Trainer) -> Iterator[None]:
+    """Let Ctrl-C through as what it is: lightning would exit the process with it, and leave the signal ignored."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    except SystemExit as stop:
+        if not trainer.interrupted:
+            raise
+        signal.signal(signal.SIGINT, handler)
+        raise KeyboardInterrupt from stop
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -205,3 +206,31 @@ def test_parameters_inside_a_backbone_can_be_set():
     forecaster = NeuralForecaster(LSTM(width=64), 12).set_params(backbone__width=8, seed=3)
     assert forecaster.backbone == LSTM(width=8)
     assert repr(forecaster) == "NeuralForecaster(backbone=LSTM(width=8, depth=1, dropout=0.3), horizon=12, seed=3)"
+
+
+def test_ctrl_c_stops_a_fit_and_can_be_pressed_again():
+    class PressCtrlC(pl.Callback):
+        def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    forecaster = small(trainer={"callbacks": [PressCtrlC()]})
+    before = signal.getsignal(signal.SIGINT)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            forecaster.fit(waves())
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(ValueError, match="is not fitted"):
+        forecaster.predict()
+
+
+def test_the_number_of_threads_is_given_back():
+    before = torch.get_num_threads()
+    seen = []
+
+    class See(pl.Callback):
+        def on_train_start(self, trainer, pl_module):
+            seen.append(torch.get_num_threads())
+
+    small(training=Training(steps=2, threads=3), trainer={"callbacks": [See()]}).fit(waves())
+    assert seen == [3]
+    assert torch.get_num_threads() == before
