@@ -108,7 +108,7 @@ class NeuralForecaster(Forecaster):
                 steps_per_batch=steps_per_batch,
                 total_steps=epochs * batches * steps_per_batch,
             )
-            best = BestWeights(network, options.patience)
+            best = BestWeights(network, options.patience, first=epochs // 2)
             trainer = Trainer(**self._trainer_arguments(epochs, best))
             with _interruptible(trainer):
                 trainer.fit(module, datamodule=data)
@@ -170,7 +170,7 @@ class NeuralForecaster(Forecaster):
                 )
             return asked
         longest = int(panel.lengths.max())
-        length = max(self.horizon, min(7 * self.horizon, longest // 10))
+        length = max(self.horizon, min(14 * self.horizon, longest // 10))
         # A series too short to give up its end keeps it: early stopping is worth less than the newest data.
         return length if longest >= 2 * length + self.horizon + 1 else 0
 

@@ -29,10 +29,12 @@ class Training:
     learning_rate: the highest of a OneCycle schedule (10 % warm-up, cosine to zero).
     weight_decay: of AdamW, on matrices only.
     clip: largest norm of the gradient.
-    validations: how often the validation windows are looked at; the best weights are kept and given back at the end.
-    patience: validations without improvement after which training stops; None for never.
+    validations: how often the validation windows are looked at. The best weights of the second half of training are
+        kept and given back at the end; earlier ones do not stand for choice, since one odd week of validation may like
+        a network best that has hardly begun to learn.
+    patience: validations of the second half without improvement after which training stops; None for never.
     validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at least the
-        horizon and at most seven times it; 0 for no validation, where the last weights are kept.
+        horizon and at most 14 times it; 0 for no validation, where the last weights are kept.
     threads: of the processor; None leaves torch's own choice. With two, networks of the default sizes train 1.2 times
         faster on an idle machine and many times slower on a busy one, where threads wait for each other.
 
@@ -44,7 +46,7 @@ class Training:
     weight_decay: float = 0.01
     clip: float = 1.0
     validations: int = 20
-    patience: int | None = 8
+    patience: int | None = 5
     validation_length: int | None = None
     threads: int | None = 1
 
@@ -132,11 +134,15 @@ class NetworkTraining(LightningModule):
 
 
 class BestWeights(Callback):
-    """Keeps the best weights in memory while training, stops when they no longer get better, and gives them back."""
+    """Keeps the best weights in memory, stops when they no longer get better, and gives them back at the end.
 
-    def __init__(self, network: ForecastNetwork, patience: int | None):
+    Weights stand for choice from epoch `first` on.
+    """
+
+    def __init__(self, network: ForecastNetwork, patience: int | None, first: int):
         self.network = network
         self.patience = patience
+        self.first = first
         self.best = float("inf")
         self.weights: dict[str, Tensor] = {}
         self.waited = 0
@@ -144,7 +150,7 @@ class BestWeights(Callback):
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Compare the last validation loss with the best so far."""
         del pl_module
-        if trainer.sanity_checking or "val_loss" not in trainer.callback_metrics:
+        if trainer.current_epoch < self.first or "val_loss" not in trainer.callback_metrics:
             return
         loss = float(trainer.callback_metrics["val_loss"])
         if loss < self.best:

@@ -104,6 +104,8 @@ def test_the_best_weights_seen_in_validation_are_the_ones_kept():
 
     class Watch(pl.Callback):
         def on_validation_end(self, trainer, pl_module):
+            if trainer.current_epoch < 10:  # the first half does not stand for choice
+                return
             weights = {name: weight.clone() for name, weight in pl_module.network.state_dict().items()}
             seen.append((float(trainer.callback_metrics["val_loss"]), weights))
 
@@ -124,7 +126,7 @@ def test_training_stops_when_validation_no_longer_improves():
     count = Count()
     training = Training(steps=200, learning_rate=0.5, patience=2)
     small(training=training, trainer={"callbacks": count}).fit(waves())
-    assert 3 <= count.validations < 20
+    assert 10 + 2 < count.validations < 20
 
 
 def test_labels_of_the_last_rows_never_reach_the_weights_they_only_choose_among_them():

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from forecast.nn.backbones.contract import Backbone, CausalModule
 
+Buffers = tuple[Tensor, Tensor]  # of the two convolutions of a block, (B, past, D) each
+
 
 @dataclass(frozen=True, kw_only=True)
 class TCN(Backbone):
@@ -19,7 +21,7 @@ class TCN(Backbone):
 
     family = "direct-prediction"
     width: int = 64
-    depth: int = 4
+    depth: int = 3
     kernel_size: int = 3
     dropout: float = 0.3
 
@@ -40,6 +42,10 @@ class CausalConvolution(nn.Module):
         """Convolve (B, N, D) along N."""
         return self.conv(nn.functional.pad(x.transpose(1, 2), (self.past, 0))).transpose(1, 2)
 
+    def init_state(self, batch: int) -> Tensor:
+        """Give a buffer (B, past, D) of zeros, which are what the padding puts before the first token."""
+        return self.conv.weight.new_zeros(batch, self.past, self.conv.in_channels)
+
     def step(self, x: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
         """Give the output (B, D) at one more token (B, D), and the buffer (B, past, D) for the next."""
         seen = torch.cat([buffer, x.unsqueeze(1)], dim=1)
@@ -51,27 +57,25 @@ class Block(nn.Module):
 
     def __init__(self, config: TCN, dilation: int):
         super().__init__()
-        self.norms = nn.ModuleList(nn.RMSNorm(config.width) for _ in range(2))
-        convolutions = nn.ModuleList(CausalConvolution(config.width, config.kernel_size, dilation) for _ in range(2))
-        self.convolutions = cast("list[CausalConvolution]", convolutions)
-        self.activation = nn.GELU()
+        self.norm = nn.RMSNorm(config.width)
+        self.first = CausalConvolution(config.width, config.kernel_size, dilation)
+        self.between = nn.Sequential(nn.GELU(), nn.Dropout(config.dropout))
+        self.second = CausalConvolution(config.width, config.kernel_size, dilation)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, N, D) -> (B, N, D)."""
-        y = x
-        for norm, convolution in zip(self.norms, self.convolutions, strict=True):
-            y = self.dropout(self.activation(convolution(norm(y))))
-        return x + y
+        return x + self.dropout(self.second(self.between(self.first(self.norm(x)))))
 
-    def step(self, x: Tensor, buffers: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def init_state(self, batch: int) -> Buffers:
+        """Give a buffer of zeros for each convolution."""
+        return self.first.init_state(batch), self.second.init_state(batch)
+
+    def step(self, x: Tensor, buffers: Buffers) -> tuple[Tensor, Buffers]:
         """(B, D) -> (B, D), with a buffer for each convolution."""
-        y, kept = x, []
-        for norm, convolution, buffer in zip(self.norms, self.convolutions, buffers, strict=True):
-            y, buffer = convolution.step(norm(y), buffer)
-            y = self.dropout(self.activation(y))
-            kept.append(buffer)
-        return x + y, tuple(kept)
+        y, first = self.first.step(self.norm(x), buffers[0])
+        y, second = self.second.step(self.between(y), buffers[1])
+        return x + self.dropout(y), (first, second)
 
 
 class TCNModule(CausalModule):
@@ -79,7 +83,6 @@ class TCNModule(CausalModule):
 
     def __init__(self, config: TCN):
         super().__init__()
-        self.width = config.width
         self.blocks = cast("list[Block]", nn.ModuleList(Block(config, 2**level) for level in range(config.depth)))
         self.receptive_field = 1 + 2 * (config.kernel_size - 1) * (2**config.depth - 1)
 
@@ -89,15 +92,11 @@ class TCNModule(CausalModule):
             x = block(x)
         return x
 
-    def init_state(self, batch: int) -> tuple[tuple[Tensor, ...], ...]:
-        """Give buffers of zeros, which are what the padding puts before the first token."""
-        zeros = next(self.parameters()).new_zeros
-        return tuple(
-            tuple(zeros(batch, convolution.past, self.width) for convolution in block.convolutions)
-            for block in self.blocks
-        )
+    def init_state(self, batch: int) -> tuple[Buffers, ...]:
+        """Give the buffers of every block."""
+        return tuple(block.init_state(batch) for block in self.blocks)
 
-    def step(self, x: Tensor, state: tuple[tuple[Tensor, ...], ...]) -> tuple[Tensor, tuple[tuple[Tensor, ...], ...]]:
+    def step(self, x: Tensor, state: tuple[Buffers, ...]) -> tuple[Tensor, tuple[Buffers, ...]]:
         """Move every buffer on by one token (B, D)."""
         kept = []
         for block, buffers in zip(self.blocks, state, strict=True):
