@@ -38,7 +38,7 @@ def test_every_public_name_can_be_imported():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(AttributeError, match="no attribute 'Prophet'; it has .*NeuralForecaster"):
+    with pytest.raises(AttributeError, match=r"no attribute 'Prophet'; it has .*NeuralForecaster"):
         forecast.Prophet  # noqa: B018
 
 

@@ -62,7 +62,9 @@ def test_it_learns_a_wave(backbone):
 
 
 def test_the_network_has_the_form_asked_for():
-    forecaster = small(context_length=50, patch_length=8, quantile_levels=(0.25, 0.5, 0.75), decoder=Direct(dropout=0.3))
+    forecaster = small(
+        context_length=50, patch_length=8, quantile_levels=(0.25, 0.5, 0.75), decoder=Direct(dropout=0.3)
+    )
     forecast = forecaster.fit(waves()).predict()
     assert forecaster.context_length_ == 56, "whole patches"
     assert forecaster.patch_length_ == 8
@@ -80,7 +82,10 @@ def test_the_network_has_the_form_asked_for():
         ({"patch_length": 0}, "`patch_length` is 0"),
         ({"context_length": -5}, "`context_length` is -5"),
         ({"training": Training(steps=0)}, "`steps` is 0"),
-        ({"training": Training(validation_length=3)}, "`validation_length` is 3; allowed: 0, or at least the horizon of 12"),
+        (
+            {"training": Training(validation_length=3)},
+            "`validation_length` is 3; allowed: 0, or at least the horizon of 12",
+        ),
     ],
 )
 def test_arguments_that_are_not_allowed_are_named(changes, message):
@@ -124,8 +129,8 @@ def test_training_stops_when_validation_no_longer_improves():
             self.validations += 1
 
     count = Count()
-    training = Training(steps=200, learning_rate=0.5, patience=2)
-    small(training=training, trainer={"callbacks": count}).fit(waves())
+    training = Training(steps=400, learning_rate=0.02, patience=2)  # soon it learns the noise by heart
+    small(training=training, trainer={"callbacks": count}).fit(waves(series=1, noise=2.0))
     assert 10 + 2 < count.validations < 20
 
 

@@ -1,9 +1,9 @@
-"""What Lightning costs: seconds per optimiser step through `NeuralForecaster.fit` beside a bare loop over the same tensors.
+"""What Lightning costs: time per optimiser step of `NeuralForecaster.fit` beside a bare loop over the same tensors.
 
     python experiments/benchmarks/step_cost.py
 
-Both train the same network with the same loss, optimiser, schedule and clipping on windows of one random panel. They run
-in turn, several times; the median of the ratios is what counts, since a machine that is shared makes both slower.
+Both train the same network with the same loss, optimiser, schedule and clipping on windows of one random panel. They
+run in turn, several times; the median of the ratios is what counts, since a machine that is shared makes both slower.
 """
 
 from statistics import median

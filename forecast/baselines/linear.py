@@ -20,7 +20,7 @@ class NLinear(Forecaster):
     Both sides are taken relative to the last value (Zeng et al. 2023, arXiv 2205.13504; the closed form: Toner and
     Darlow 2024, arXiv 2403.14587); ridge regression, series weighted equally. The strength of the ridge is chosen by
     leaving out one of five blocks of time after another; the errors on the blocks left out give the quantiles, in units
-    of the context's mean absolute step, or of the whole history's where the context is constant.
+    of the context's standard deviation, or of the whole history's mean step where the context is constant.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class NLinear(Forecaster):
 
 
 def _units(panel: Panel, origins: Origins, inputs: np.ndarray) -> np.ndarray:
-    """Give the mean absolute step of each window, (M,) float64; of the whole history where the window is constant."""
-    units = np.abs(np.diff(inputs, axis=1)).sum(axis=1, dtype="float64") / max(inputs.shape[1] - 1, 1)
+    """Give the standard deviation of each window, (M,) float64; of a constant one the history's mean step."""
+    units = inputs.std(axis=1, dtype="float64")
     if (flat := units == 0).any():
         units[flat] = mean_steps(panel, origins.take(flat))
     return units
