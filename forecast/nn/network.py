@@ -90,6 +90,10 @@ class ForecastNetwork(nn.Module):
         normal = torch.special.ndtri(torch.tensor(list(quantile_levels)))
         self.spread = nn.Parameter(normal.repeat(horizon, 1))  # (H, Q)
 
+    def shortcuts(self) -> list[nn.Parameter]:
+        """Give the parameters that lead past backbone and decoder: anchor, spread, linear path."""
+        return [self.blend, self.spread, *(self.linear.parameters() if self.linear is not None else ())]
+
     def scaled(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL) -> Scaled:
         """Forecast from the chosen origins of windows (B, T), T a multiple of P, NaN where a value cannot be read.
 
