@@ -83,11 +83,11 @@ class NeuralForecaster(Forecaster):
         self.patch_length_, self.context_length_ = self._lengths(panel)
         validation_length = self._validation_length(panel)
         check_positive(steps=options.steps, batch_size=options.batch_size, validations=options.validations)
-        epochs = min(options.validations if validation_length else 1, options.steps)
-        steps_per_epoch = -(-options.steps // epochs)
-        values_per_step = options.batch_size * (self.context_length_ + self.horizon)
-        steps_per_batch = max(1, min(steps_per_epoch, _VALUES_PER_BATCH // values_per_step))
-        batches = -(-steps_per_epoch // steps_per_batch)
+        steps_per_epoch = _parts(options.steps, options.validations if validation_length else 1)
+        epochs = _parts(options.steps, steps_per_epoch)
+        values_per_epoch = steps_per_epoch * options.batch_size * (self.context_length_ + self.horizon)
+        batches = min(steps_per_epoch, _parts(values_per_epoch, _VALUES_PER_BATCH))
+        steps_per_batch = _parts(steps_per_epoch, batches)
         data = WindowDataModule(
             panel,
             context_length=self.context_length_,
@@ -106,7 +106,6 @@ class NeuralForecaster(Forecaster):
                 horizon=self.horizon,
                 quantile_levels=self.quantile_levels,
                 steps_per_batch=steps_per_batch,
-                total_steps=epochs * batches * steps_per_batch,
             )
             best = BestWeights(network, options.patience, first=epochs // 2)
             trainer = Trainer(**self._trainer_arguments(epochs, best))
@@ -190,6 +189,11 @@ class NeuralForecaster(Forecaster):
             "callbacks": [best, *callbacks],
             **asked,
         }
+
+
+def _parts(whole: int, part: int) -> int:
+    """Give how many parts of a size hold the whole."""
+    return -(-whole // part)
 
 
 def _config(given, argument: str, known: Mapping[str, type], kind: type):

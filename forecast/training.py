@@ -72,7 +72,6 @@ class NetworkTraining(LightningModule):
         horizon: int,
         quantile_levels: Sequence[float],
         steps_per_batch: int,
-        total_steps: int,
     ):
         super().__init__()
         self.automatic_optimization = False
@@ -80,10 +79,10 @@ class NetworkTraining(LightningModule):
         self.training_options = training
         self.horizon = horizon
         self.steps_per_batch = steps_per_batch
-        self.total_steps = total_steps
         self.register_buffer("levels", torch.tensor(list(quantile_levels)), persistent=False)
         self.register_buffer("loss_sum", torch.zeros(()), persistent=False)
         self.losses = 0
+        self.steps = 0
 
     def loss(self, values: Tensor, observed: Tensor, cutoffs: Tensor, origins: slice) -> Tensor:
         """Give the mean loss of windows (B, T + H) over their origins."""
@@ -99,9 +98,11 @@ class NetworkTraining(LightningModule):
         return pinball(scaled.quantiles, targets, weights, self.levels)
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Make one optimiser step for each of the batches in a batch of batches."""
+        """Make one optimiser step for each of the batches in a batch of batches, until all steps are made."""
         optimizer, scheduler = cast("Any", (self.optimizers(), self.lr_schedulers()))
         for values, observed, cutoffs in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
+            if self.steps == self.training_options.steps:
+                return
             loss = self.loss(values, observed, cutoffs, ALL)
             self.manual_backward(loss)
             nn.utils.clip_grad_norm_(self.network.parameters(), self.training_options.clip)
@@ -110,6 +111,7 @@ class NetworkTraining(LightningModule):
             scheduler.step()
             self.loss_sum += loss.detach()
             self.losses += 1
+            self.steps += 1
 
     def on_train_epoch_end(self) -> None:
         """Log the mean loss of the epoch: one read from the device."""
@@ -135,7 +137,7 @@ class NetworkTraining(LightningModule):
         cycle = torch.optim.lr_scheduler.OneCycleLR(
             optimizer,
             [group["lr"] for group in groups],
-            total_steps=self.total_steps + 1,
+            total_steps=self.training_options.steps + 1,
             pct_start=0.1,
             cycle_momentum=False,
         )

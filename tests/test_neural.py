@@ -241,3 +241,17 @@ def test_the_number_of_threads_is_given_back():
     small(training=Training(steps=2, threads=3), trainer={"callbacks": [See()]}).fit(waves())
     assert seen == [3]
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("steps", [1, 7, 20, 53])
+@pytest.mark.parametrize("values_per_batch", [1, 5_000, 4_000_000])
+def test_just_as_many_steps_are_made_as_were_asked_for(steps, values_per_batch, monkeypatch):
+    monkeypatch.setattr("forecast.neural._VALUES_PER_BATCH", values_per_batch)
+    made = []
+
+    class See(pl.Callback):
+        def on_fit_end(self, trainer, pl_module):
+            made.append((pl_module.steps, pl_module.lr_schedulers().last_epoch))
+
+    small(training=Training(steps=steps, patience=None), trainer={"callbacks": [See()]}).fit(waves())
+    assert made == [(steps, steps)]

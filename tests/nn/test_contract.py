@@ -1,4 +1,4 @@
-"""What every backbone under every decoder keeps, at several patch lengths: no leak, no blindness, no memory of calls."""
+"""What every backbone under every decoder keeps, at several patch lengths: no leak, no blindness, no memory."""
 
 from dataclasses import replace
 
