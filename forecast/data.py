@@ -140,7 +140,7 @@ class WindowDataModule(LightningDataModule):
         if len(self.training) == 0:
             which = int(panel.lengths.argmax())
             raise FrameError(
-                f"series {panel.ids[which]!r}, the longest, has {panel.lengths[which]} rows, of which the last "
+                f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows, of which the last "
                 f"{validation_length} are for validation; a horizon of {horizon} needs at least {horizon + 1} rows "
                 "before them: give longer series, a shorter `horizon`, or no validation"
             )

@@ -4,44 +4,29 @@ A model of one's own is a subclass with two methods on arrays, `_fit` and `_fore
 order of rows and the manners of scikit-learn are here, once.
 """
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 
-from forecast import saving
+from forecast import params, saving
 from forecast.frame import Panel, as_panel
+from forecast.origins import Origins, ordinals_of, origins_of
+from forecast.params import check_positive
+from forecast.quantiles import DECILES, check_levels, mean_of
 
-DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+# All that a model of one's own needs.
+__all__ = ["DECILES", "Forecast", "Forecaster", "NotFittedError", "Origins", "check_positive", "mean_of"]
+
+_KEPT_BESIDE = ("panel_", "door_", "shape_")  # attributes of a fit that are no part of what a subclass has learned
 
 
 class NotFittedError(ValueError, AttributeError):
     """A forecaster was asked for something that only a fitted one has."""
-
-
-@dataclass(frozen=True)
-class Origins:
-    """Where forecasts start: `series[m]` is a position in the panel, `ends[m]` the flat index after its last row.
-
-    The history of forecast m is `panel.values[panel.starts[series[m]]:ends[m]]`, never empty; `cutoffs[m]` is the
-    calendar ordinal of its last row.
-    """
-
-    series: np.ndarray  # (M,)
-    ends: np.ndarray  # (M,)
-    cutoffs: np.ndarray  # (M,)
-
-    def __len__(self) -> int:
-        return len(self.series)
-
-    def take(self, which: np.ndarray | slice) -> "Origins":
-        """Give some of the origins, by position, mask or slice."""
-        return Origins(self.series[which], self.ends[which], self.cutoffs[which])
 
 
 @dataclass(frozen=True)
@@ -88,6 +73,7 @@ class Forecaster(ABC):
         self._fit(panel)
         self.panel_ = panel
         self.door_ = door
+        self.shape_ = self._shape()
         return self
 
     def predict(self, frame: pd.DataFrame | Panel | None = None, *, cutoffs: Sequence | None = None) -> pd.DataFrame:
@@ -107,30 +93,36 @@ class Forecaster(ABC):
         Raises
         ------
         NotFittedError: `fit` was not called.
+        FrameError: the frame may not enter, or a series has no value to forecast from.
+        TypeError: `cutoffs` is no list, or holds what is no stamp.
         ValueError: a cutoff at which no series can be forecast, or given twice; a frame with another frequency than
-            that of `fit`; a forecast that is not finite.
+            that of `fit`; `horizon` or `quantile_levels` set after `fit`; a forecast that is not finite.
 
         """
         panel = self.panel_of(frame)
-        origins = origins_of(panel, None if cutoffs is None else _ordinals(panel, cutoffs))
+        origins = origins_of(panel, None if cutoffs is None else ordinals_of(panel.calendar, cutoffs))
         forecast = self.forecast(panel, origins)
         wrong = ~(np.isfinite(forecast.quantiles).all(axis=2) & np.isfinite(forecast.mean))
         if wrong.any():
             origin, step = np.argwhere(wrong)[0]
             raise ValueError(
-                f"{type(self).__name__} forecast no finite number for series {panel.ids[origins.series[origin]]!r}, "
+                f"{type(self).__name__} forecast no finite number for series {panel.id_of(origins.series[origin])!r}, "
                 f"cutoff {panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
             )
         return self.tidy(panel, origins, forecast)
 
     def panel_of(self, frame: pd.DataFrame | Panel | None) -> Panel:
-        """Give the panel to forecast from: a frame passes the door with the options of `fit`."""
+        """Give the panel to forecast from: a frame passes the door with the options of `fit`. Raises as `predict`."""
         fitted = self._fitted()
         if frame is None:
             return fitted
         if not isinstance(frame, Panel):
             freq = fitted.calendar.freq if fitted.calendar.unit else int(fitted.calendar.freq)
-            frame = as_panel(frame, **{**self.door_, "freq": freq, "min_length": 1})
+            try:
+                frame = as_panel(frame, **{**self.door_, "freq": freq, "min_length": 1})
+            except ValueError as error:
+                error.add_note(f"(the frame was given to predict; {type(self).__name__} was fitted on frequency {freq!r})")
+                raise
         if frame.calendar.freq != fitted.calendar.freq:
             raise ValueError(
                 f"`frame` has frequency {frame.calendar.freq!r}; this {type(self).__name__} was fitted on "
@@ -139,7 +131,14 @@ class Forecaster(ABC):
         return frame
 
     def forecast(self, panel: Panel, origins: Origins) -> Forecast:
-        """Forecast from many origins at once, as arrays; what a backtest calls. Values after an origin are not read."""
+        """Forecast from many origins at once, as arrays; what a backtest calls. Values after an origin are not read.
+
+        Raises
+        ------
+        NotFittedError: `fit` was not called.
+        ValueError: arrays of another shape than M origins, `horizon` steps and quantile levels ask for.
+
+        """
         self._fitted()
         forecast = self._forecast(panel, origins)
         shape = (len(origins), self.horizon, len(self.quantile_levels))
@@ -178,11 +177,21 @@ class Forecaster(ABC):
         }
         return pd.DataFrame(columns | levels)
 
+    def _shape(self) -> tuple[int, tuple[float, ...]]:
+        """Give what all forecasts of a fit have in common: how many steps, and which levels."""
+        return self.horizon, tuple(self.quantile_levels)
+
     def _fitted(self) -> Panel:
         """Give the panel of `fit`."""
         fitted = getattr(self, "panel_", None)
         if fitted is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted: call fit(frame) first")
+        if self._shape() != self.shape_:
+            horizon, levels = self.shape_
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with `horizon` {horizon} and `quantile_levels` {levels}, and "
+                f"now has {self.horizon} and {tuple(self.quantile_levels)}: call fit(frame) again"
+            )
         return fitted
 
     # -- saving --------------------------------------------------------------------------------------------------------
@@ -196,7 +205,7 @@ class Forecaster(ABC):
         TypeError: an argument of the constructor, or of the door, or an id is of a kind that cannot be written.
 
         """
-        panel, arrays = saving.panel_to_json(own_rows(self._fitted()))
+        panel, arrays = saving.panel_to_json(self._fitted().detached())
         state = self._state()
         learned = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         plain = {name: saving.to_json(value, name) for name, value in state.items() if name not in learned}
@@ -217,7 +226,8 @@ class Forecaster(ABC):
         Raises
         ------
         FileNotFoundError: no forecaster was saved there.
-        ValueError: a format that this version does not read, or a class of a module that is not imported.
+        ValueError: files that are damaged or of a format that this version does not read; a class that is not there,
+            or of a module that is not imported.
         TypeError: a forecaster of another class than the one asked.
 
         """
@@ -232,14 +242,13 @@ class Forecaster(ABC):
         forecaster = kind(**saving.from_json(note["params"]))
         forecaster.panel_ = saving.panel_from_json(note["panel"], parts["panel"])
         forecaster.door_ = saving.from_json(note["door"])
+        forecaster.shape_ = forecaster._shape()
         forecaster._restore(saving.from_json(note["state"]) | parts["state"])
         return forecaster
 
     def _state(self) -> dict[str, Any]:
         """Give what `fit` has learned: arrays, and plain values that JSON can hold. The panel is saved beside it."""
-        return {
-            name: value for name, value in vars(self).items() if name.endswith("_") and name not in ("panel_", "door_")
-        }
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and name not in _KEPT_BESIDE}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Take what `_state` gave; arguments and panel are already in place."""
@@ -250,98 +259,18 @@ class Forecaster(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the constructor's arguments; with `deep` also those of arguments that have some: `backbone__width`."""
-        params = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        if deep:
-            for name, value in list(params.items()):
-                if is_dataclass(value) and not isinstance(value, type):
-                    params |= {f"{name}__{key}": inner for key, inner in vars(value).items()}
-        return params
+        return params.read(self, deep)
 
-    def set_params(self, **params) -> Self:
-        """Set arguments of the constructor, `backbone__width=64` inside one of them; the forecaster is given back."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
-            owner, _, inner = name.partition("__")
-            setattr(self, owner, replace(getattr(self, owner), **{inner: value}) if inner else value)
+    def set_params(self, **values) -> Self:
+        """Set arguments of the constructor, `backbone__width=64` inside one of them; the forecaster is given back.
+
+        Raises
+        ------
+        ValueError: an argument that the constructor does not have.
+
+        """
+        params.set_values(self, values)
         return self
 
     def __repr__(self) -> str:
-        parameters = inspect.signature(type(self)).parameters.values()
-        told = [
-            f"{parameter.name}={getattr(self, parameter.name)!r}"
-            for parameter in parameters
-            if _differs(getattr(self, parameter.name), parameter.default)
-        ]
-        return f"{type(self).__name__}({', '.join(told)})"
-
-
-def origins_of(panel: Panel, cutoffs: Sequence[int] | None = None) -> Origins:
-    """Give the origins of a panel: each series' own end, or every series that is under way at each cutoff (ordinals).
-
-    A series is under way at a cutoff if it has a row at it; one that begins later or ended before is left out.
-    """
-    if cutoffs is None:
-        return Origins(np.arange(len(panel)), panel.stops.copy(), panel.last)
-    series, times = np.meshgrid(np.arange(len(panel)), np.asarray(cutoffs, dtype="int64"), indexing="ij")
-    under_way = (panel.first[:, None] <= times) & (times <= panel.last[:, None])
-    if len(idle := np.flatnonzero(~under_way.any(axis=0))):
-        first, last = panel.calendar.stamp(int(panel.first.min())), panel.calendar.stamp(int(panel.last.max()))
-        raise ValueError(
-            f"`cutoffs`: no series is under way at {panel.calendar.stamp(int(times[0, idle[0]]))}; the data run from "
-            f"{first} to {last}: give cutoffs within"
-        )
-    series, times = series[under_way], times[under_way]
-    return Origins(series, panel.starts[series] + times - panel.first[series] + 1, times)
-
-
-def own_rows(panel: Panel) -> Panel:
-    """Give the panel over arrays of its own rows only: what a cutoff has cut off is then physically absent."""
-    ends = np.cumsum(panel.lengths)
-    rows = np.concatenate([np.arange(start, stop) for start, stop in zip(panel.starts, panel.stops, strict=True)])
-    return replace(
-        panel, values=panel.values[rows], observed=panel.observed[rows], starts=ends - panel.lengths, stops=ends
-    )
-
-
-def _ordinals(panel: Panel, cutoffs: Sequence) -> list[int]:
-    if isinstance(cutoffs, str | pd.Timestamp) or np.ndim(cutoffs) != 1 or len(cutoffs) == 0:  # type: ignore[arg-type]
-        raise TypeError(f"`cutoffs` is {cutoffs!r}; allowed: a list of one or more stamps, or None")
-    ordinals = [panel.calendar.ordinal(cutoff) for cutoff in cutoffs]
-    for position, ordinal in enumerate(ordinals):
-        if ordinal in ordinals[:position]:
-            raise ValueError(f"`cutoffs`: {panel.calendar.stamp(ordinal)} comes twice; allowed: each once")
-    return ordinals
-
-
-def check_positive(**arguments) -> None:
-    """Refuse arguments that are not whole numbers of 1 or more, naming the first."""
-    for name, value in arguments.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise TypeError(f"`{name}` is {value!r}; allowed: a whole number of 1 or more")
-        if value < 1:
-            raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of 1 or more")
-
-
-def check_levels(levels: Sequence[float]) -> None:
-    """Refuse quantile levels that do not rise strictly inside (0, 1) or leave out the median."""
-    found = list(levels) if isinstance(levels, Sequence | np.ndarray) else []
-    numbers = all(isinstance(level, float | np.floating) for level in found)
-    if not found or not numbers or 0.5 not in found or not 0 < found[0] <= found[-1] < 1 or np.any(np.diff(found) <= 0):
-        raise ValueError(f"`quantile_levels` is {levels!r}; allowed: rising numbers inside (0, 1), 0.5 among them")
-
-
-def mean_of(quantiles: np.ndarray, levels: Sequence[float]) -> np.ndarray:
-    """Give the mean of the distributions whose quantiles are given on the last axis.
-
-    Each quantile stands for the probabilities nearer to its level than to its neighbours', the outermost for the tails
-    too; the mean of a skewed distribution with long tails is drawn a little towards its centre.
-    """
-    middles = (np.asarray(levels[1:]) + np.asarray(levels[:-1])) / 2
-    weights = np.diff(np.concatenate([[0.0], middles, [1.0]]))
-    return quantiles @ weights.astype(quantiles.dtype)
-
-
-def _differs(value, default) -> bool:
-    return default is inspect.Parameter.empty or (value is not default and repr(value) != repr(default))
+        return params.spelled(self)

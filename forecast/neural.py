@@ -82,7 +82,6 @@ class NeuralForecaster(Forecaster):
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
         validation_length = self._validation_length(panel)
-        check_positive(steps=options.steps, batch_size=options.batch_size, validations=options.validations)
         steps_per_epoch = _parts(options.steps, options.validations if validation_length else 1)
         epochs = _parts(options.steps, steps_per_epoch)
         values_per_epoch = steps_per_epoch * options.batch_size * (self.context_length_ + self.horizon)

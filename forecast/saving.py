@@ -22,6 +22,7 @@ from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
 
 FORMAT = 1
 _NOTE, _ARRAYS = "forecaster.json", "arrays.safetensors"
+_PARTS = ("class", "params", "door", "state", "panel")  # of the note
 _CLASS = "__class__"
 
 
@@ -43,22 +44,30 @@ def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     Raises
     ------
     FileNotFoundError: no forecaster was saved there.
-    ValueError: it was saved in a format that this version does not read.
+    ValueError: the files are damaged, or in a format that this version does not read.
 
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     folder = Path(folder)
     for name in (_NOTE, _ARRAYS):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"`folder` {str(folder)!r} has no {name}: give a folder that save(folder) wrote")
-    note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
-    if note.get("format") != FORMAT:
+    try:
+        note, arrays = json.loads((folder / _NOTE).read_text(encoding="utf-8")), load_file(folder / _ARRAYS)
+    except (ValueError, SafetensorError) as error:
+        raise ValueError(f"`folder` {str(folder)!r} holds damaged files ({error}): save the forecaster again") from error
+    found = note.get("format") if isinstance(note, dict) else None
+    if found != FORMAT:
+        version = f", of version {note['foretell']!r}" if found is not None and "foretell" in note else ""
         raise ValueError(
-            f"`folder` {str(folder)!r} is in format {note.get('format')!r}, of version {note.get('foretell')!r}; "
-            f"version {__version__} reads format {FORMAT}: load it with the version that wrote it, or fit again"
+            f"`folder` {str(folder)!r} is in format {found!r}{version}; version {__version__} reads format {FORMAT}: "
+            "load it with the version that wrote it, or fit again"
         )
-    return note, load_file(folder / _ARRAYS)
+    if lacking := [name for name in _PARTS if name not in note]:
+        raise ValueError(f"`folder` {str(folder)!r} holds a {_NOTE} without {lacking}: save the forecaster again")
+    return note, arrays
 
 
 def to_json(value, name: str):
@@ -102,10 +111,20 @@ def class_name(kind: type) -> str:
 
 
 def class_of(name: str) -> type:
-    """Give a class by its name: one of this library, or of a module that is imported already; no other is imported."""
+    """Give a class by its name: one of this library, or of a module that is imported already; no other is imported.
+
+    Raises
+    ------
+    ValueError: there is none of this name.
+
+    """
     module_name, _, path = name.partition(":")
     if module_name.split(".")[0] == "forecast":
-        importlib.import_module(module_name)
+        try:
+            importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name != module_name:  # a library that is not installed
+                raise
     found: Any = sys.modules.get(module_name)
     for part in path.split("."):
         found = getattr(found, part, None)
@@ -115,10 +134,16 @@ def class_of(name: str) -> type:
 
 
 def panel_to_json(panel: Panel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Give a panel, whose arrays hold its own rows only, as a JSON value and arrays."""
-    ids = [name.item() if isinstance(name, np.generic) else name for name in panel.ids]
-    if not all(isinstance(name, str | int) for name in ids):
-        raise TypeError(f"`unique_id` {ids[0]!r} cannot be saved; allowed: texts and whole numbers")
+    """Give a panel as a JSON value and arrays; `Panel.detached` first, or rows that were cut off are written too.
+
+    Raises
+    ------
+    TypeError: ids that are neither texts nor whole numbers; a time zone without a name.
+
+    """
+    ids = [panel.id_of(series) for series in range(len(panel))]
+    if wrong := [name for name in ids if not isinstance(name, str | int)]:
+        raise TypeError(f"`unique_id` {wrong[0]!r} cannot be saved; allowed: texts and whole numbers")
     arrays = {name: getattr(panel, name) for name in ("values", "observed", "starts", "stops", "first")}
     id_type = str(panel.ids.dtype) if pd.api.types.is_integer_dtype(panel.ids.dtype) else "text"
     return {"ids": ids, "id_type": id_type, "calendar": _calendar_to_json(panel.calendar)}, arrays

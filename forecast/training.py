@@ -4,6 +4,7 @@ Several optimiser steps are made in one `training_step`, since Lightning's own c
 network's step. B batch, T time step, P patch length, N token, H horizon, Q quantile level.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -52,6 +53,19 @@ class Training:
     patience: int | None = 5
     validation_length: int | None = None
     threads: int | None = 1
+
+    def __post_init__(self) -> None:
+        least = {"steps": 1, "batch_size": 1, "validations": 1, "patience": 1, "validation_length": 0, "threads": 1}
+        for name, smallest in least.items():
+            value, optional = getattr(self, name), name in ("patience", "validation_length", "threads")
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= smallest
+            if not whole and not (value is None and optional):
+                or_none = ", or None" if optional else ""
+                raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of {smallest} or more{or_none}")
+        for name in ("learning_rate", "weight_decay", "clip"):
+            value, may_be_zero = getattr(self, name), name == "weight_decay"
+            if not isinstance(value, int | float) or not 0 <= value < math.inf or not (value or may_be_zero):
+                raise ValueError(f"`{name}` is {value!r}; allowed: a number above 0{', or 0' * may_be_zero}")
 
 
 class NetworkTraining(LightningModule):

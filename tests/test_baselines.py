@@ -7,7 +7,6 @@ from sklearn.linear_model import Ridge
 
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.baselines.history import history, last_values, mean_steps
-from forecast.forecaster import origins_of
 from forecast.frame import FrameError, check_frame
 
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]

@@ -81,7 +81,6 @@ def test_the_network_has_the_form_asked_for():
         ({"decoder": 3}, "`decoder` is 3; allowed: 'direct'"),
         ({"patch_length": 0}, "`patch_length` is 0"),
         ({"context_length": -5}, "`context_length` is -5"),
-        ({"training": Training(steps=0)}, "`steps` is 0"),
         (
             {"training": Training(validation_length=3)},
             "`validation_length` is 3; allowed: 0, or at least the horizon of 12",
@@ -92,6 +91,15 @@ def test_arguments_that_are_not_allowed_are_named(changes, message):
     arguments = {"backbone": "lstm"} | changes
     with pytest.raises(ValueError, match=message):
         NeuralForecaster(horizon=12, **arguments).fit(waves())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"steps": 0}, {"batch_size": 2.5}, {"patience": 0}, {"threads": True}, {"learning_rate": 0}, {"clip": -1}]
+)
+def test_training_that_makes_no_sense_is_refused_when_it_is_made(wrong):
+    name, value = next(iter(wrong.items()))
+    with pytest.raises(ValueError, match=f"`{name}` is {value}; allowed: a"):
+        Training(**wrong)
 
 
 def test_series_too_short_for_the_horizon_are_an_error_with_the_length_needed():

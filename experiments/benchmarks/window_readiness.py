@@ -2,8 +2,8 @@
 
     python experiments/benchmarks/window_readiness.py
 
-5,000 series of 1,000 points and one of 1,000,000: frame -> door -> panel -> data module -> first batch of 64 windows. The
-peak is the resident memory over what the frame held, beside the raw float32 values.
+5,000 series of 1,000 points and one of 1,000,000: frame, door, panel, data module, first batch of 64 windows. The peak
+is the resident memory over what the frame held, beside the raw float32 values.
 """
 
 import threading

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from forecast.forecaster import Origins
 from forecast.frame import FrameError, Panel
+from forecast.origins import Origins
 
 GATHERED = 1 << 22  # values gathered by index at a time: bounds memory
 _BLOCK = 4096  # origins forecast together
@@ -64,7 +64,7 @@ def last_values(panel: Panel, origins: Origins) -> np.ndarray:
     if (rows < 0).any():
         which = int((rows < 0).argmax())
         raise FrameError(
-            f"series {panel.ids[origins.series[which]]!r} has no observed value up to "
+            f"series {panel.id_of(origins.series[which])!r} has no observed value up to "
             f"{panel.calendar.stamp(int(origins.cutoffs[which]))}: give a later cutoff, or leave the series out"
         )
     return panel.values[rows]

@@ -1,12 +1,16 @@
 """A linear map in closed form, the bar for every network. M origins, W windows, L context, H horizon, Q levels."""
 
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 
 from forecast.baselines.history import GATHERED, blocks, carried_forward, history, last_values, mean_steps
-from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive
+from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import FrameError, Panel
+from forecast.origins import Origins
+from forecast.params import check_positive
+from forecast.quantiles import DECILES
 
 _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # candidates for the strength of the ridge
 _BLOCKS = 5  # blocks of time that are left out in turn
@@ -52,7 +56,7 @@ class NLinear(Forecaster):
         readable = (int(panel.lengths.max()) - self.horizon) // 2
         if self.context_length is not None:
             check_positive(context_length=self.context_length)
-        if self.alpha is not None and not 0 <= self.alpha < np.inf:
+        if self.alpha is not None and not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
             raise ValueError(f"`alpha` is {self.alpha!r}; allowed: a number of 0 or more, or None")
         self.context_length_ = self.context_length or max(1, min(max(14 * season, 32), _LONGEST, readable))
         inputs, targets, units = self._windows(panel)
@@ -84,7 +88,7 @@ class NLinear(Forecaster):
         if counts.sum() == 0:
             which = int(panel.lengths.argmax())
             raise FrameError(
-                f"series {panel.ids[which]!r}, the longest, has {panel.lengths[which]} rows; a context of {length} and "
+                f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows; a context of {length} and "
                 f"a horizon of {horizon} need {length + horizon}: give longer series, or a smaller `context_length`"
             )
         series = np.repeat(np.arange(len(panel)), counts)

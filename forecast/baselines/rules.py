@@ -6,8 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from forecast.baselines.history import GATHERED, blocks, first_rows, history, last_rows, last_values, mean_steps
-from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, origins_of
+from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import Panel
+from forecast.origins import Origins, origins_of
+from forecast.params import check_positive
+from forecast.quantiles import DECILES
 
 _ERROR_ROWS = 10_000  # latest rows of a series in which past forecasts lie
 _ERROR_ORIGINS = 500  # the spread is taken from so many of them, evenly spaced, to twice as many

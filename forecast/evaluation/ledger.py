@@ -1,7 +1,7 @@
 """The ledger: one row per forecast step, the only source of every score, comparison and plot.
 
-Holds the column names, `level_columns` and `floats` to read them by, the `Ledger` of three tables, and `check`, which
-decides whether it may be scored: the same keys for every forecaster and seed, no hole in a forecast, no crossing.
+Holds the `Ledger` of three tables, which joins with others, goes to disk and comes back, and `check`, which decides
+whether it may be scored.
 """
 
 from __future__ import annotations
@@ -9,44 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api import types
 
-RUN = ["forecaster", "seed"]  # who forecasts
-KEY = ["unique_id", "cutoff", "step"]  # what is forecast
-CELL = ["unique_id", "cutoff"]
-FIT = [*RUN, "fit_cutoff"]
-SCALES = [*CELL, "absolute", "squared"]
-FITS = [*FIT, "family", "decoder", "parameters", "fit_seconds", "predict_seconds", "forecasts"]
-BEFORE_LEVELS = [*RUN, "unique_id", "cutoff", "ds", "step", "y", "prediction", "mean"]
+from forecast.evaluation.columns import FITS, SCALES, forecast_columns, level_columns
+from forecast.evaluation.ledger_check import check_tables
+from forecast.params import check_positive
+
 TABLES = ("forecasts", "scales", "fits")
 # From 3.1 on pandas reads every float to its last bit, and warns who asks for it.
 EXACT: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
-
-
-def level_columns(forecasts: pd.DataFrame) -> dict[float, str]:
-    """Quantile level -> name of its column, in the order of the columns (`"0.1"` is the column of level 0.1)."""
-    levels = {}
-    for column in forecasts.columns:
-        try:
-            level = float(column)
-        except (TypeError, ValueError):
-            continue
-        if 0 < level < 1:
-            levels[level] = column
-    return levels
-
-
-def floats(table: pd.DataFrame, column: str) -> np.ndarray:
-    """A column as float64, whatever its kind of number; NaN where nothing stands."""
-    return table[column].to_numpy(dtype="float64", na_value=np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +57,7 @@ class Ledger:
     def of(cls, forecasts: pd.DataFrame, scales: pd.DataFrame, fits: pd.DataFrame, season_length: int) -> Ledger:
         """Put the columns in order, spell categories out, check, and return the ledger. Raises what `check` raises."""
         ledger = cls(
-            _ordered(forecasts, _order(forecasts), "forecasts"),
+            _ordered(forecasts, None, "forecasts"),
             _ordered(scales, SCALES, "scales"),
             _ordered(fits, FITS, "fits"),
             season_length,
@@ -141,9 +118,12 @@ class Ledger:
         return cls.of(*tables, season_length=note["season_length"])
 
 
-def _order(forecasts: pd.DataFrame) -> list[str]:
-    levels = level_columns(forecasts)
-    return [*BEFORE_LEVELS, *(levels[level] for level in sorted(levels)), "fit_cutoff"]
+def check(ledger: Ledger) -> None:
+    """Raise ValueError unless every score of this ledger compares like with like; see `ledger_check.check_tables`."""
+    if not isinstance(ledger, Ledger):
+        raise TypeError(f"`ledger` is a {type(ledger).__name__}; give the Ledger that backtest gives")
+    check_positive(season_length=ledger.season_length)
+    check_tables(ledger.forecasts, ledger.scales, ledger.fits)
 
 
 def _ordered(table: pd.DataFrame, order: list[str], name: str) -> pd.DataFrame:
@@ -187,136 +167,3 @@ def _read_table(path: Path, dtypes: dict[str, str]) -> pd.DataFrame:
         parsed = pd.to_datetime(table[column], format="ISO8601", utc=zone is not None)
         table[column] = parsed if zone is None else parsed.dt.tz_convert(zone)
     return table.astype(dtypes)
-
-
-def check(ledger: Ledger) -> None:
-    """Raise ValueError unless every score of this ledger compares like with like.
-
-    Demanded: the columns in their order and kinds; one row per key; `prediction`, `mean` and all quantiles finite, the
-    quantiles not crossing; fitted no later than the cutoff, forecast after it; for every (forecaster, seed) the same
-    keys with the same `ds` and `y`; a row of `scales` for each (series, cutoff) and one of `fits` for each fit. The
-    message names the first offender.
-    """
-    _check_columns(ledger)
-    _check_rows(ledger.forecasts)
-    _check_same_keys(ledger.forecasts)
-    _check_companion("scales", ledger.scales, CELL, ledger.forecasts)
-    _check_companion("fits", ledger.fits, FIT, ledger.forecasts)
-    for column in ("absolute", "squared"):
-        scale = floats(ledger.scales, column)
-        wrong = (scale < 0) | np.isinf(scale)
-        if wrong.any():
-            row = ledger.scales.loc[wrong].iloc[0]
-            raise ValueError(
-                f"column `{column}` of `scales` is {row[column]} for series {row['unique_id']!r}, "
-                f"cutoff {row['cutoff']}; it must be finite and not negative, or NaN where undefined."
-            )
-
-
-def _check_columns(ledger: Ledger) -> None:
-    forecasts = ledger.forecasts
-    for name, order in (("forecasts", _order(forecasts)), ("scales", SCALES), ("fits", FITS)):
-        columns = list(getattr(ledger, name).columns)
-        if columns != order:
-            raise ValueError(f"`{name}` has the columns {columns}; it takes {order}, in this order. Use `Ledger.of`.")
-        if getattr(ledger, name).empty:
-            raise ValueError(f"`{name}` has no rows.")
-    for column in [*RUN, *KEY, "ds", "fit_cutoff"]:
-        empty = forecasts[column].isna().to_numpy()
-        if empty.any():
-            raise ValueError(f"column `{column}` is empty in row {int(empty.argmax())}; no key may be missing.")
-    for column, kinds in (
-        ("forecaster", "text"),
-        ("unique_id", "text or integers"),
-        ("seed", "integers"),
-        ("step", "integers"),
-    ):
-        if _kind(forecasts, column) not in kinds:
-            raise ValueError(f"column `{column}` must hold {kinds}; got dtype {forecasts[column].dtype}.")
-    times = {f"forecasts.{column}": _kind(forecasts, column) for column in ("cutoff", "ds", "fit_cutoff")}
-    times["scales.cutoff"] = _kind(ledger.scales, "cutoff")
-    times["fits.fit_cutoff"] = _kind(ledger.fits, "fit_cutoff")
-    if len(set(times.values())) > 1 or not times["scales.cutoff"].startswith(("integers", "timestamps")):
-        raise ValueError(f"all times must be timestamps of one time zone, or all integers; got {times}.")
-
-
-def _check_rows(forecasts: pd.DataFrame) -> None:
-    levels = list(level_columns(forecasts).values())
-    finite = "every forecast must be a finite number; mend the forecaster or score a named fallback, none is skipped"
-    rules = [(column, ~np.isfinite(floats(forecasts, column)), finite) for column in ("prediction", "mean", *levels)]
-    for low, high in pairwise(levels):
-        crossing = floats(forecasts, high) < floats(forecasts, low)
-        rules.append((high, crossing, f"it must not be below column `{low}`, for quantiles must not cross"))
-    rules += [
-        ("y", np.isinf(floats(forecasts, "y")), "it must be finite, or NaN where nothing was observed"),
-        ("step", forecasts["step"].to_numpy() < 1, "steps count from 1"),
-        ("ds", (forecasts["ds"] <= forecasts["cutoff"]).to_numpy(), "what is forecast must lie after the cutoff"),
-        ("fit_cutoff", (forecasts["fit_cutoff"] > forecasts["cutoff"]).to_numpy(), "no fit may see past the cutoff"),
-    ]
-    for column, wrong, rule in rules:
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise ValueError(
-                f"column `{column}` is {forecasts[column].iloc[row]} for {_place(forecasts, row)}; {rule}."
-            )
-
-
-def _check_same_keys(forecasts: pd.DataFrame) -> None:
-    run = forecasts.groupby(RUN, sort=False, observed=True).ngroup().to_numpy()
-    key = forecasts.groupby(KEY, sort=False, observed=True).ngroup().to_numpy()
-    row = np.arange(len(forecasts))
-    rows = np.full((run.max() + 1, key.max() + 1), -1)  # (runs, keys): the row that holds it
-    rows[run, key] = row
-    overwritten = rows[run, key] != row
-    if overwritten.any():
-        raise ValueError(
-            f"{_place(forecasts, int(overwritten.argmax()))} has more than one row; each forecast is entered once."
-        )
-    if (rows < 0).any():
-        lacking, missing = np.argwhere(rows < 0)[0]
-        holder = rows[:, missing].max()
-        lacks = forecasts.iloc[rows[lacking].max()]
-        raise ValueError(
-            f"forecaster {lacks['forecaster']!r}, seed {lacks['seed']} lacks the row of {_place(forecasts, holder)}; "
-            "all forecasters and seeds must forecast the same (unique_id, cutoff, step). Backtest them with one plan."
-        )
-    # Codes stand for the stamps: a column with a time zone has no fast numpy form.
-    for column, values in (("y", floats(forecasts, "y")), ("ds", pd.factorize(forecasts["ds"])[0])):
-        table = values[rows]  # (runs, keys)
-        differs = (table != table[0]) & ~(np.isnan(table) & np.isnan(table[0]))
-        if differs.any():
-            other, where = np.argwhere(differs)[0]
-            first, second = int(rows[0, where]), int(rows[other, where])
-            raise ValueError(
-                f"column `{column}` disagrees: {forecasts[column].iloc[first]} for {_place(forecasts, first)}, but "
-                f"{forecasts[column].iloc[second]} for {_place(forecasts, second)}. Score them against the same data."
-            )
-
-
-def _check_companion(name: str, table: pd.DataFrame, on: list[str], forecasts: pd.DataFrame) -> None:
-    repeated = table.duplicated(on).to_numpy()
-    if repeated.any():
-        raise ValueError(
-            f"`{name}` has more than one row for {dict(table.loc[repeated, on].iloc[0])}; it takes one per {tuple(on)}."
-        )
-    needed = forecasts[on].drop_duplicates()
-    lacking = (needed.merge(table[on], how="left", on=on, indicator=True)["_merge"] == "left_only").to_numpy()
-    if lacking.any():
-        raise ValueError(f"`{name}` lacks the row for {dict(needed.loc[lacking].iloc[0])}, which `forecasts` has.")
-
-
-def _kind(table: pd.DataFrame, column: str) -> str:
-    values = table[column]
-    if types.is_integer_dtype(values):
-        return "integers"
-    if types.is_datetime64_any_dtype(values):
-        return f"timestamps, time zone {values.dt.tz}"
-    return "text" if types.is_string_dtype(values) else str(values.dtype)
-
-
-def _place(forecasts: pd.DataFrame, row: int) -> str:
-    at = forecasts.iloc[row]
-    return (
-        f"forecaster {at['forecaster']!r}, seed {at['seed']}, series {at['unique_id']!r}, "
-        f"cutoff {at['cutoff']}, step {at['step']}"
-    )

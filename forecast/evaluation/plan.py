@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from forecast.forecaster import check_positive
 from forecast.frame import Panel
+from forecast.origins import ordinals_of
+from forecast.params import check_positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class Plan:
         for name, words in (("window", ("expanding",)), ("refit", ("every", "never"))):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                if value not in words:
+                if not isinstance(value, str) or value not in words:
                     allowed = " or ".join(map(repr, words))
                     raise ValueError(f"`{name}` is {value!r}; allowed: {allowed}, or a whole number of 1 or more")
             else:
@@ -103,9 +104,12 @@ class Plan:
 
         Raises
         ------
+        TypeError: `panel` is no panel, or a cutoff no stamp of its calendar.
         ValueError: a cutoff outside the data, or at which no series can take part; more folds than the data hold.
 
         """
+        if not isinstance(panel, Panel):
+            raise TypeError(f"`panel` is a {type(panel).__name__}; give a Panel: check_frame(frame)")
         cutoffs = self._back_from_the_end(panel) if self.cutoffs is None else self._given(panel)
         seen = np.concatenate([[0], np.cumsum(panel.observed)])  # observed values before each row
         series = [self._series(panel, seen, cutoff) for cutoff in cutoffs]
@@ -167,7 +171,7 @@ class Plan:
         calendar = panel.calendar
         begin, end = int(panel.first.min()), int(panel.last.max())
         given = [] if self.cutoffs is None else list(self.cutoffs)
-        cutoffs = [calendar.ordinal(stamp) for stamp in given]
+        cutoffs = ordinals_of(calendar, given)
         for place, (cutoff, stamp) in enumerate(zip(cutoffs, given, strict=True)):
             if not begin <= cutoff < end:
                 lack = "no history before it" if cutoff < begin else "nothing after it to score"

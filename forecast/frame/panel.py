@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.frame.calendar import Calendar
+from forecast.frame.rows import plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,10 @@ class Panel:
         """Calendar ordinal of each series' last row, (S,)."""
         return self.first + self.lengths - 1
 
+    def id_of(self, series: int):
+        """Give the id of one series, by position, as a plain Python value: a message says 3, not np.int64(3)."""
+        return plain(self.ids[series])
+
     def take(self, series: np.ndarray) -> "Panel":
         """Give the panel of some series, by position or boolean mask, over the same arrays."""
         return replace(
@@ -76,6 +81,15 @@ class Panel:
         skipped = np.clip(begin - self.first, 0, self.lengths)
         cut = replace(self, starts=self.starts + skipped, first=self.first + skipped)
         return cut.take(cut.stops > cut.starts)
+
+    def detached(self) -> "Panel":
+        """Give a copy over arrays of its own: what has been cut off is then not there to be read."""
+        lengths = self.lengths
+        rows = _ramps(self.starts, lengths)
+        stops = np.cumsum(lengths)
+        return replace(
+            self, values=self.values[rows], observed=self.observed[rows], starts=stops - lengths, stops=stops
+        )
 
     def at(self, series: np.ndarray, ordinals: np.ndarray) -> np.ndarray:
         """Give the actuals of series (positions) at ordinals, broadcast together; NaN where there is none."""

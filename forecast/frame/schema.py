@@ -15,7 +15,7 @@ import pandas as pd
 from forecast.frame.axis import check_axis, in_order, rows_by_stamp, shared_calendar
 from forecast.frame.calendar import Calendar
 from forecast.frame.panel import Panel
-from forecast.frame.rows import FrameError, Rows, plain, read_rows
+from forecast.frame.rows import FrameError, Rows, read_rows
 
 ID, TIME, TARGET = "unique_id", "ds", "y"
 
@@ -73,7 +73,7 @@ def check_frame(
     Raises
     ------
     FrameError: for anything in the frame that is not as described, naming where it is first met.
-    TypeError: `frame` is not a pandas DataFrame.
+    TypeError: `frame` is not a pandas DataFrame, `columns` not a mapping, `roles` not a `Roles`.
     ValueError: an argument that is not one of those allowed.
 
     """
@@ -116,6 +116,10 @@ def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> 
     if not isinstance(frame, pd.DataFrame):
         came = f"{type(frame).__module__}.{type(frame).__name__}"
         raise TypeError(f"`frame` must be a pandas DataFrame with {ID}, {TIME}, {TARGET}; got {came}")
+    if not isinstance(columns, Mapping):
+        raise TypeError(f"`columns` is {columns!r}; allowed: a mapping of our names to the frame's, such as {{'y': 'sales'}}")
+    if not isinstance(roles, Roles):
+        raise TypeError(f"`roles` is {roles!r}; allowed: Roles(known=('price',)) and the like, from forecast")
     if unknown := [name for name in columns if name not in (ID, TIME, TARGET)]:
         raise ValueError(f"`columns` names {unknown[0]!r}; allowed keys: {ID!r}, {TIME!r}, {TARGET!r}")
     if frame.columns.nlevels > 1:
@@ -184,7 +188,7 @@ def _long_enough(panel: Panel, min_length: int, short: str, target: str) -> Pane
         return panel
     which = int(too_short.argmax())
     message = (
-        f"series {plain(panel.ids[which])!r} has {counts[which]} observed values of `{target}`; at least {min_length} "
+        f"series {panel.id_of(which)!r} has {counts[which]} observed values of `{target}`; at least {min_length} "
         f"are needed ({int(too_short.sum())} of {len(panel)} series are too short)"
     )
     if short == "error" or too_short.all():

@@ -19,10 +19,6 @@ class CausalSelfAttention(nn.Module):
 
     def __init__(self, width: int, *, heads: int, dropout: float):
         super().__init__()
-        if width % (2 * heads):
-            raise ValueError(
-                f"`width` is {width}; allowed: a multiple of twice `heads` ({heads}), for rotary positions"
-            )
         self.heads = heads
         self.dropout = dropout
         self.project = nn.Linear(width, 3 * width, bias=False)

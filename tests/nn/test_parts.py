@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from forecast.nn import Transformer
+from forecast.nn import BACKBONES, Transformer
 from forecast.nn.attention import CausalSelfAttention
 from forecast.nn.losses import pinball
 from forecast.nn.positions import rotary
@@ -86,5 +86,13 @@ def test_rotary_products_depend_on_distance_alone():
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(ValueError, match="`width` is 20; allowed: a multiple of twice `heads`"):
-        Transformer(width=20, heads=4).build()
+    with pytest.raises(ValueError, match="`width` of Transformer is 20; allowed: a multiple of twice its `heads`, 4"):
+        Transformer(width=20, heads=4)
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"depth": -1}, {"width": 1.5}, {"depth": True}, {"dropout": 1.0}])
+@pytest.mark.parametrize("kind", BACKBONES.values())
+def test_hyperparameters_that_make_no_network_are_refused_when_a_config_is_made(kind, wrong):
+    name, value = next(iter(wrong.items()))
+    with pytest.raises(ValueError, match=f"`{name}` of {kind.__name__} is {value}; allowed: a"):
+        kind(**wrong)

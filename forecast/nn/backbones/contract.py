@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
+from forecast.nn.hyperparameters import Hyperparameters
+
 # A plain nested tuple or dict of tensors: can be moved between devices and written to disk.
 State = Any
 
@@ -31,7 +33,7 @@ class CausalModule(nn.Module, ABC):
         """Take one more token (B, D); give its state (B, D), that of `forward` up to rounding, and what to carry on."""
 
 
-class Backbone(ABC):
+class Backbone(Hyperparameters, ABC):
     """Hyper-parameters of a backbone: a frozen keyword-only dataclass, each default stated once, in it.
 
     `family` says what it stands for in the comparison: carry a latent state, or predict directly from the sequence.

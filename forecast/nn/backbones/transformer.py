@@ -26,6 +26,14 @@ class Transformer(Backbone):
     heads: int = 4
     dropout: float = 0.3
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.width % (2 * self.heads):
+            raise ValueError(
+                f"`width` of Transformer is {self.width}; allowed: a multiple of twice its `heads`, {self.heads}, "
+                "which rotary positions turn in pairs"
+            )
+
     def build(self) -> "TransformerModule":
         """Give the module with fresh weights."""
         return TransformerModule(self)

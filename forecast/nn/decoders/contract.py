@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from forecast.nn.hyperparameters import Hyperparameters
+
 
 class DecoderModule(nn.Module, ABC):
     """A map from the states at some origins to forecasts in scaled units, (B, N, D) -> (B, n origins, H, Q).
@@ -20,7 +22,7 @@ class DecoderModule(nn.Module, ABC):
         """
 
 
-class Decoder(ABC):
+class Decoder(Hyperparameters, ABC):
     """Hyper-parameters of a decoder: a frozen keyword-only dataclass; sizes set by the task come with `build`."""
 
     @abstractmethod

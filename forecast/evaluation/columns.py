@@ -1,0 +1,36 @@
+"""The columns of a ledger: what they are called, in which order they stand, and how to read them."""
+
+import numpy as np
+import pandas as pd
+
+RUN = ["forecaster", "seed"]  # who forecasts
+KEY = ["unique_id", "cutoff", "step"]  # what is forecast
+CELL = ["unique_id", "cutoff"]
+FIT = [*RUN, "fit_cutoff"]
+SCALES = [*CELL, "absolute", "squared"]
+FITS = [*FIT, "family", "decoder", "parameters", "fit_seconds", "predict_seconds", "forecasts"]
+BEFORE_LEVELS = [*RUN, "unique_id", "cutoff", "ds", "step", "y", "prediction", "mean"]
+
+
+def level_columns(forecasts: pd.DataFrame) -> dict[float, str]:
+    """Quantile level -> name of its column, in the order of the columns (`"0.1"` is the column of level 0.1)."""
+    levels = {}
+    for column in forecasts.columns:
+        try:
+            level = float(column)
+        except (TypeError, ValueError):
+            continue
+        if 0 < level < 1:
+            levels[level] = column
+    return levels
+
+
+def forecast_columns(forecasts: pd.DataFrame) -> list[str]:
+    """Give the columns of forecasts in the order in which a ledger has them, levels rising."""
+    levels = level_columns(forecasts)
+    return [*BEFORE_LEVELS, *(levels[level] for level in sorted(levels)), "fit_cutoff"]
+
+
+def floats(table: pd.DataFrame, column: str) -> np.ndarray:
+    """A column as float64, whatever its kind of number; NaN where nothing stands."""
+    return table[column].to_numpy(dtype="float64", na_value=np.nan)

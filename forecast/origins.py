@@ -1,0 +1,80 @@
+"""Origins: where in a panel forecasts start. M origins, S series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from forecast.frame import Calendar, Panel
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where forecasts start: `series[m]` is a position in the panel, `ends[m]` the flat index after its last row.
+
+    The history of forecast m is `panel.values[panel.starts[series[m]]:ends[m]]`, never empty; `cutoffs[m]` is the
+    calendar ordinal of its last row.
+    """
+
+    series: np.ndarray  # (M,)
+    ends: np.ndarray  # (M,)
+    cutoffs: np.ndarray  # (M,)
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    def take(self, which: np.ndarray | slice) -> "Origins":
+        """Give some of the origins, by position, mask or slice."""
+        return Origins(self.series[which], self.ends[which], self.cutoffs[which])
+
+
+def ordinals_of(calendar: Calendar, cutoffs: Sequence) -> list[int]:
+    """Give the calendar ordinals at or before cutoffs, (M,).
+
+    Raises
+    ------
+    TypeError: `cutoffs` is no list of stamps, or one of them is no stamp of this calendar.
+    ValueError: the list is empty; a text that is no date; a stamp with a time zone where the data have none.
+
+    """
+    if isinstance(cutoffs, str) or np.ndim(cutoffs) != 1:  # type: ignore[arg-type]
+        raise TypeError(f"`cutoffs` is {cutoffs!r}; allowed: a list of one or more stamps")
+    if len(cutoffs) == 0:
+        raise ValueError("`cutoffs` is empty; allowed: a list of one or more stamps")
+    ordinals = []
+    for cutoff in cutoffs:
+        try:
+            ordinals.append(calendar.ordinal(cutoff))
+        except TypeError as error:
+            raise TypeError(f"`cutoffs`: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"`cutoffs` holds {cutoff!r}: {error}") from error
+    return ordinals
+
+
+def origins_of(panel: Panel, cutoffs: Sequence[int] | np.ndarray | None = None) -> Origins:
+    """Give the origins of a panel: each series' own end, or every series that is under way at each cutoff (ordinals).
+
+    A series is under way at a cutoff if it has a row at it; one that begins later or ended before is left out.
+
+    Raises
+    ------
+    ValueError: a cutoff at which no series is under way, or that comes twice.
+
+    """
+    if cutoffs is None:
+        return Origins(np.arange(len(panel)), panel.stops.copy(), panel.last)
+    if (twice := pd.Index(cutoffs).duplicated()).any():
+        stamp = panel.calendar.stamp(int(cutoffs[int(twice.argmax())]))
+        raise ValueError(f"`cutoffs`: {stamp} comes twice; allowed: each once")
+    series, times = np.meshgrid(np.arange(len(panel)), np.asarray(cutoffs, dtype="int64"), indexing="ij")
+    under_way = (panel.first[:, None] <= times) & (times <= panel.last[:, None])
+    if len(idle := np.flatnonzero(~under_way.any(axis=0))):
+        first, last = panel.calendar.stamp(int(panel.first.min())), panel.calendar.stamp(int(panel.last.max()))
+        raise ValueError(
+            f"`cutoffs`: no series is under way at {panel.calendar.stamp(int(times[0, idle[0]]))}; the data run from "
+            f"{first} to {last}: give cutoffs within"
+        )
+    series, times = series[under_way], times[under_way]
+    return Origins(series, panel.starts[series] + times - panel.first[series] + 1, times)
