@@ -60,7 +60,7 @@ class Forecaster(ABC):
         Raises
         ------
         FrameError: the frame may not enter, or its series are too short for this model.
-        ValueError: an argument of the constructor is not allowed.
+        TypeError, ValueError: an argument of the constructor, or of the door, is not allowed.
 
         """
         check_positive(horizon=self.horizon)
@@ -105,9 +105,10 @@ class Forecaster(ABC):
         wrong = ~(np.isfinite(forecast.quantiles).all(axis=2) & np.isfinite(forecast.mean))
         if wrong.any():
             origin, step = np.argwhere(wrong)[0]
+            series = panel.id_of(int(origins.series[origin]))
             raise ValueError(
-                f"{type(self).__name__} forecast no finite number for series {panel.id_of(origins.series[origin])!r}, "
-                f"cutoff {panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
+                f"{type(self).__name__} forecast no finite number for series {series!r}, cutoff "
+                f"{panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
             )
         return self.tidy(panel, origins, forecast)
 
@@ -121,7 +122,7 @@ class Forecaster(ABC):
             try:
                 frame = as_panel(frame, **{**self.door_, "freq": freq, "min_length": 1})
             except ValueError as error:
-                error.add_note(f"(the frame was given to predict; {type(self).__name__} was fitted on frequency {freq!r})")
+                error.add_note(f"(a frame to predict from has to have the frequency {freq!r} of the one of `fit`)")
                 raise
         if frame.calendar.freq != fitted.calendar.freq:
             raise ValueError(

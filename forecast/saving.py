@@ -57,7 +57,9 @@ def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
         note, arrays = json.loads((folder / _NOTE).read_text(encoding="utf-8")), load_file(folder / _ARRAYS)
     except (ValueError, SafetensorError) as error:
-        raise ValueError(f"`folder` {str(folder)!r} holds damaged files ({error}): save the forecaster again") from error
+        raise ValueError(
+            f"`folder` {str(folder)!r} holds damaged files ({error}): save the forecaster again"
+        ) from error
     found = note.get("format") if isinstance(note, dict) else None
     if found != FORMAT:
         version = f", of version {note['foretell']!r}" if found is not None and "foretell" in note else ""

@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.baselines.history import history, last_values, mean_steps
 from forecast.frame import FrameError, check_frame
+from forecast.origins import origins_of
 
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
 RULES = [Naive, SeasonalNaive, Drift, WindowAverage]

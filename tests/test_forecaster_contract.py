@@ -12,10 +12,11 @@ from sklearn.base import clone
 
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.evaluation import label_of
-from forecast.forecaster import Forecast, Forecaster, NotFittedError, check_levels, mean_of, own_rows
-from forecast.frame import Roles, check_frame
+from forecast.forecaster import Forecast, Forecaster, NotFittedError
+from forecast.frame import FrameError, Roles, check_frame
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES
+from forecast.quantiles import check_levels, mean_of
 from forecast.training import Training
 
 HORIZON = 6
@@ -33,6 +34,7 @@ FORECASTERS = [
 
 every = pytest.mark.parametrize("pattern", FORECASTERS, ids=label_of)
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
+LEVELS_AS_NUMBERS = [float(level) for level in LEVELS]
 COLUMNS = ["unique_id", "cutoff", "ds", "step", "prediction", "mean", *LEVELS]
 NUMBERS = ["prediction", "mean", *LEVELS]
 
@@ -349,9 +351,36 @@ def test_cutoffs_that_are_not_allowed_are_named(pattern, fitted):
         ([], "allowed: a list of one or more stamps"),
         (stamp, "allowed: a list of one or more stamps"),
         (str(stamp), "allowed: a list of one or more stamps"),
+        (["yesterday evening"], "'yesterday evening'"),
+        ([stamp, 7], "the time axis holds timestamps; got 7"),
+        ([stamp.tz_localize("UTC")], "the frame's stamps have no time zone"),
     ]:
         with pytest.raises((ValueError, TypeError), match=f"`cutoffs`.*{message}"):
             fitted.predict(cutoffs=cutoffs)
+
+
+@every
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"horizon": 3}, "with `horizon` 6 and .*, and now has 3 and"),
+        ({"quantile_levels": (0.05, *LEVELS_AS_NUMBERS[1:])}, r"`quantile_levels` \(0\.1, .* now has 6 and \(0\.05, "),
+    ],
+)
+def test_a_shape_set_after_the_fit_asks_for_another_fit(pattern, fitted, changed, told, tmp_path):
+    forecaster = copy.copy(fitted).set_params(**changed)
+    for ask in (lambda f: f.predict(), lambda f: f.predict(FRAME), lambda f: f.save(tmp_path)):
+        with pytest.raises(ValueError, match=f"{told}.*: call fit\\(frame\\) again"):
+            ask(forecaster)
+    forecaster.set_params(horizon=HORIZON, quantile_levels=pattern.quantile_levels)
+    same(forecaster.predict(), fitted.predict())
+
+
+@every
+def test_a_frame_that_may_not_enter_is_told_with_the_frequency_of_the_fit(pattern, fitted):
+    with pytest.raises(ValueError, match="rows are missing") as caught:
+        fitted.predict(frame_of(freq="D"))
+    assert caught.value.__notes__ == ["(a frame to predict from has to have the frequency 'h' of the one of `fit`)"]
 
 
 @every
@@ -467,6 +496,7 @@ def test_an_argument_that_cannot_be_saved_is_named(tmp_path):
         ({"format": 99}, ValueError, "is in format 99, of version '0.1.0'; version 0.1.0 reads format 1"),
         ({"class": "forecast.frame.panel:Panel"}, TypeError, "holds a Panel"),
         ({"class": "os:system"}, ValueError, "the class 'os:system' is not there"),
+        ({"class": "forecast.nothing:X"}, ValueError, "the class 'forecast.nothing:X' is not there"),
         ({"class": "forecast.baselines:Nothing"}, ValueError, "the class 'forecast.baselines:Nothing' is not there"),
         ({"params": {"horizon": {"__class__": "pathlib:Path"}}}, TypeError, "'pathlib:Path' is not a dataclass"),
     ],
@@ -477,6 +507,28 @@ def test_files_that_may_not_be_loaded_are_refused(change, error, message, tmp_pa
     (tmp_path / "forecaster.json").write_text(json.dumps(note | change))
     with pytest.raises(error, match=message):
         Forecaster.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("forecaster.json", b"{", "holds damaged files"),
+        ("forecaster.json", b"[]", "is in format None; version"),
+        ("forecaster.json", b'{"format": 1, "class": "a:b", "door": {}}', r"without \['params', 'state', 'panel'\]"),
+        ("arrays.safetensors", b"x", "holds damaged files"),
+    ],
+)
+def test_damaged_files_are_told_with_their_folder(file, content, message, tmp_path):
+    Naive(HORIZON).fit(FRAME).save(tmp_path)
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(ValueError, match=f"`folder` .*{message}"):
+        Forecaster.load(tmp_path)
+
+
+def test_the_first_id_that_cannot_be_saved_is_named(tmp_path):
+    frame = pd.concat([FRAME[FRAME["unique_id"] == "a"], FRAME[FRAME["unique_id"] == "b"].assign(unique_id=2.5)])
+    with pytest.raises(TypeError, match=r"`unique_id` 2\.5 cannot be saved; allowed: texts and whole numbers"):
+        Naive(HORIZON).fit(frame).save(tmp_path)
 
 
 def test_a_folder_without_a_forecaster_is_named(tmp_path):
@@ -530,9 +582,17 @@ def test_the_mean_of_symmetric_quantiles_is_their_middle():
     np.testing.assert_allclose(mean, [3.0, 2.0])
 
 
-def test_own_rows_hold_what_the_panel_holds_and_nothing_else():
-    panel = check_frame(FRAME)
-    cut = panel.until(int(panel.first[0]) + 130).since(int(panel.first[0]) + 20)
-    own = own_rows(cut)
-    pd.testing.assert_frame_equal(own.to_frame(), cut.to_frame())
-    assert len(own.values) == len(own.observed) == int(cut.lengths.sum())
+def test_messages_tell_whole_numbers_as_ids_plainly():
+    frame = frame_of(ids=(7, 5), lengths=(40, 30))
+    forecaster = Wrong(HORIZON).fit(frame)
+    forecaster.quantiles, forecaster.mean = np.full((2, HORIZON, 9), np.nan), np.ones((2, HORIZON))
+    with pytest.raises(ValueError, match="for series 7, cutoff"):
+        forecaster.predict()
+    late = frame.assign(y=frame["y"].mask(frame.index < 10))
+    for ask, message in [
+        (lambda: NLinear(HORIZON, context_length=200).fit(frame), "series 7, the longest"),
+        (lambda: Naive(HORIZON).fit(late).predict(cutoffs=[frame["ds"].iloc[5]]), "series 7 has no observed value"),
+        (lambda: NeuralForecaster("lstm", 45).fit(frame), "series 7, the longest"),
+    ]:
+        with pytest.raises(FrameError, match=message):
+            ask()

@@ -88,8 +88,8 @@ class NLinear(Forecaster):
         if counts.sum() == 0:
             which = int(panel.lengths.argmax())
             raise FrameError(
-                f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows; a context of {length} and "
-                f"a horizon of {horizon} need {length + horizon}: give longer series, or a smaller `context_length`"
+                f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows; a context of {length} "
+                f"and a horizon of {horizon} need {length + horizon}: give longer series, or a smaller `context_length`"
             )
         series = np.repeat(np.arange(len(panel)), counts)
         offsets = np.arange(len(series)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -14,8 +14,10 @@ import pandas as pd
 
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.plan import Fold, Plan
-from forecast.forecaster import Forecast, Forecaster, Origins, own_rows
+from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import Panel, as_panel
+from forecast.origins import Origins
+from forecast.quantiles import check_levels
 
 
 def backtest(
@@ -45,13 +47,21 @@ def backtest(
 
     Raises
     ------
-    ValueError: labels or seeds that come twice; a forecaster whose horizon is not that of the plan; folds that the data
-        do not hold; forecasts that are not finite, or that depend on rows after their cutoff.
+    FrameError: the frame may not enter, or its series are too short for a forecaster.
+    TypeError: `plan` is no Plan, `forecasters` or `seeds` no lists, or what they hold no forecasters or whole numbers.
+    ValueError: labels or seeds that come twice; forecasters that differ in quantile levels, or whose horizon is not
+        that of the plan; folds that the data do not hold; forecasts that are not finite, or that depend on rows after
+        their cutoff.
 
     """
+    if not isinstance(plan, Plan):
+        raise TypeError(f"`plan` is {plan!r}; allowed: a Plan, such as Plan(horizon=24, n_folds=8)")
+    all_runs = runs(forecasters, seeds)
+    for label, forecaster, _ in all_runs:  # before the first of them is fitted, which may take long
+        _check_horizon(forecaster, label, plan)
     panel = as_panel(frame, **door)
     folds = plan.folds(panel)
-    work = [(run, group) for run in runs(forecasters, seeds) for group in groups(folds)]
+    work = [(run, group) for run in all_runs for group in groups(folds)]
     tables = []
     for done, ((label, forecaster, seed), group) in enumerate(work, start=1):
         tables.append(_tables(panel, forecaster, label, seed, plan, group))
@@ -84,22 +94,32 @@ def groups(folds: Sequence[Fold]) -> list[list[Fold]]:
 def runs(
     forecasters: Mapping[str, Forecaster] | Sequence[Forecaster], seeds: Sequence[int]
 ) -> list[tuple[str, Forecaster, int]]:
-    """Give (label, forecaster, seed) of every run; one without a parameter `seed` runs once, as seed 0."""
-    if not len(seeds) or len(set(seeds)) < len(seeds) or not all(isinstance(seed, int | np.integer) for seed in seeds):
-        raise ValueError(f"`seeds` is {seeds!r}; allowed: one or more whole numbers, each once")
+    """Give (label, forecaster, seed) of every run; one without a parameter `seed` runs once, as seed 0.
+
+    Raises what `backtest` raises of `forecasters` and `seeds`.
+    """
+    if not isinstance(seeds, Sequence | np.ndarray):
+        raise TypeError(f"`seeds` is {seeds!r}; allowed: a list of whole numbers")
+    if not len(seeds) or len(set(seeds)) < len(seeds) or not all(map(_is_seed, seeds)):
+        raise ValueError(f"`seeds` is {seeds!r}; allowed: one or more whole numbers, each once, none below 0")
     if isinstance(forecasters, Mapping):
         labelled = list(forecasters.items())
-    else:
+    elif isinstance(forecasters, Sequence) and not isinstance(forecasters, str):
         labelled = [(label_of(forecaster), forecaster) for forecaster in forecasters]
+    else:
+        raise TypeError(f"`forecasters` is {forecasters!r}; allowed: a list of Forecasters, or a mapping from labels")
     if not labelled:
         raise ValueError("`forecasters` is empty: give one or more")
     for place, (label, forecaster) in enumerate(labelled):
+        if not isinstance(label, str) or not label:
+            raise TypeError(f"`forecasters` has the label {label!r}; allowed: texts")
         if not isinstance(forecaster, Forecaster):
-            raise TypeError(f"`forecasters`: {label!r} is {forecaster!r}; allowed: a Forecaster, such as Naive(24)")
+            raise TypeError(f"`forecasters` holds {forecaster!r}; allowed: a Forecaster, such as Naive(24)")
         if label in [earlier for earlier, _ in labelled[:place]]:
             raise ValueError(
                 f"`forecasters`: {label!r} comes twice; give a mapping with labels of your own: {{'my label': ...}}"
             )
+        check_levels(forecaster.quantile_levels)
         first, levels = labelled[0][0], tuple(labelled[0][1].quantile_levels)
         if tuple(forecaster.quantile_levels) != levels:
             raise ValueError(
@@ -159,23 +179,31 @@ def scales(panel: Panel, folds: Sequence[Fold], season_length: int) -> pd.DataFr
     )
 
 
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _check_horizon(forecaster: Forecaster, label: str, plan: Plan) -> None:
+    if forecaster.horizon != plan.horizon:
+        raise ValueError(
+            f"`horizon`: forecaster {label!r} has {forecaster.horizon} and the plan {plan.horizon}; give both the same"
+        )
+
+
 def _tables(
     panel: Panel, pattern: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Give the forecasts and the fit of one group of folds, as tables of a ledger."""
-    if pattern.horizon != plan.horizon:
-        raise ValueError(
-            f"`horizon`: forecaster {label!r} has {pattern.horizon} and the plan {plan.horizon}; give both the same"
-        )
+    _check_horizon(pattern, label, plan)
     first, last = folds[0], folds[-1]
     if any(fold.fit_fold != first.fit_fold for fold in folds):
         raise ValueError("`folds` do not share a fit: take one of groups(plan.folds(panel))")
     try:
         began = perf_counter()
         forecaster = _fresh(pattern, seed)
-        forecaster.fit(own_rows(panel.until(first.train_end).since(first.train_start)))
+        forecaster.fit(panel.until(first.train_end).since(first.train_start).detached())
         fitted = perf_counter()
-        known = own_rows(panel.until(last.cutoff))
+        known = panel.until(last.cutoff).detached()
         series, origins = _origins(panel, known, folds)
         forecast = forecaster.forecast(known, origins)
         predicted = perf_counter()
@@ -238,7 +266,7 @@ def _check_no_look_ahead(
 
     Sums in another order may differ in the last digits: a hundredth of the forecast's own range is let pass.
     """
-    before = own_rows(panel.until(first.cutoff))
+    before = panel.until(first.cutoff).detached()
     _, own = _origins(panel, before, [first])
     mine = origins.cutoffs == first.cutoff
     alone, together = forecaster.forecast(before, own).quantiles, forecast.quantiles[mine]
@@ -247,7 +275,7 @@ def _check_no_look_ahead(
     if (wrong := apart > 1e-5 * size + 1e-2 * width).any():
         which = int(wrong.argmax())
         raise ValueError(
-            f"forecaster {label!r} looks ahead: its forecast for series {known.ids[origins.series[mine][which]]!r}, "
+            f"forecaster {label!r} looks ahead: its forecast for series {known.id_of(origins.series[mine][which])!r}, "
             f"cutoff {first.stamp}, changes by {apart[which]:.6g} when the rows after this cutoff are taken away. It "
             "may read a series up to its origin only, must not use what other origins of a call show, and must give "
             "the same numbers when asked twice"

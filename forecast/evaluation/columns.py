@@ -32,5 +32,8 @@ def forecast_columns(forecasts: pd.DataFrame) -> list[str]:
 
 
 def floats(table: pd.DataFrame, column: str) -> np.ndarray:
-    """A column as float64, whatever its kind of number; NaN where nothing stands."""
-    return table[column].to_numpy(dtype="float64", na_value=np.nan)
+    """A column as float64, whatever its kind of number; NaN where nothing stands. Raises ValueError for text."""
+    try:
+        return table[column].to_numpy(dtype="float64", na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column `{column}` must hold numbers; got dtype {table[column].dtype} ({error}).") from error

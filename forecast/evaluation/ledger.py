@@ -7,7 +7,8 @@ whether it may be scored.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,14 @@ class Ledger:
 
     @classmethod
     def of(cls, forecasts: pd.DataFrame, scales: pd.DataFrame, fits: pd.DataFrame, season_length: int) -> Ledger:
-        """Put the columns in order, spell categories out, check, and return the ledger. Raises what `check` raises."""
+        """Put the columns in order, spell categories out, check, and return the ledger.
+
+        Raises TypeError for what is no DataFrame and what `check` raises.
+        """
         ledger = cls(
-            _ordered(forecasts, None, "forecasts"),
-            _ordered(scales, SCALES, "scales"),
-            _ordered(fits, FITS, "fits"),
+            _ordered(forecasts, forecast_columns, "forecasts"),
+            _ordered(scales, lambda _: SCALES, "scales"),
+            _ordered(fits, lambda _: FITS, "fits"),
             season_length,
         )
         check(ledger)
@@ -70,8 +74,10 @@ class Ledger:
         """Join ledgers over the same data: of more forecasters, seeds or cutoffs.
 
         Equal rows of `scales` and `fits` are kept once. Raises ValueError when there is no ledger to join, when
-        `season_length` differs and when the whole fails `check`.
+        `season_length` differs and when the whole fails `check`; TypeError for what is no list of ledgers.
         """
+        if not isinstance(ledgers, Sequence) or not all(isinstance(ledger, Ledger) for ledger in ledgers):
+            raise TypeError(f"`ledgers` is {reprlib.repr(ledgers)}; allowed: a list of Ledgers")
         if not ledgers:
             raise ValueError("`ledgers` is empty: give at least one ledger to join.")
         seasons = list(dict.fromkeys(ledger.season_length for ledger in ledgers))
@@ -111,22 +117,39 @@ class Ledger:
 
     @classmethod
     def read(cls, folder: str | Path) -> Ledger:
-        """Read what `write` wrote: the same numbers to the last bit, the same dtypes; checked again."""
+        """Read what `write` wrote: the same numbers to the last bit, the same dtypes; checked again.
+
+        Raises FileNotFoundError where a file is not there, and what `check` raises.
+        """
         folder = Path(folder)
+        for name in ("ledger.json", *(f"{name}.csv.gz" for name in TABLES)):
+            if not (folder / name).is_file():
+                raise FileNotFoundError(f"`folder` {str(folder)!r} has no {name}: give a folder that write wrote")
         note = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
         tables = [_read_table(folder / f"{name}.csv.gz", note["dtypes"][name]) for name in TABLES]
         return cls.of(*tables, season_length=note["season_length"])
 
 
 def check(ledger: Ledger) -> None:
-    """Raise ValueError unless every score of this ledger compares like with like; see `ledger_check.check_tables`."""
+    """Refuse a ledger unless every score of it compares like with like: what `check_tables` demands.
+
+    Raises
+    ------
+    TypeError
+        No ledger, or a `season_length` that is no whole number.
+    ValueError
+        For the first offender in its tables.
+    """
     if not isinstance(ledger, Ledger):
-        raise TypeError(f"`ledger` is a {type(ledger).__name__}; give the Ledger that backtest gives")
+        raise TypeError(f"`ledger` is a {type(ledger).__name__}; give the Ledger that `backtest` gives")
     check_positive(season_length=ledger.season_length)
     check_tables(ledger.forecasts, ledger.scales, ledger.fits)
 
 
-def _ordered(table: pd.DataFrame, order: list[str], name: str) -> pd.DataFrame:
+def _ordered(table: pd.DataFrame, order_of: Callable[[pd.DataFrame], list[str]], name: str) -> pd.DataFrame:
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"`{name}` is a {type(table).__name__}; give a pandas DataFrame")
+    order = order_of(table)
     missing = [column for column in order if column not in table.columns]
     unknown = [column for column in table.columns if column not in order]
     if missing or unknown:

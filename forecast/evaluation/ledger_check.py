@@ -1,7 +1,5 @@
 """Whether a ledger may be scored: the same keys for every forecaster and seed, no hole in a forecast, no crossing."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -11,37 +9,33 @@ from pandas.api import types
 from forecast.evaluation.columns import CELL, FIT, FITS, KEY, RUN, SCALES, floats, forecast_columns, level_columns
 
 
-def check(ledger: Ledger) -> None:
-    """Raise ValueError unless every score of this ledger compares like with like.
+def check_tables(forecasts: pd.DataFrame, scales: pd.DataFrame, fits: pd.DataFrame) -> None:
+    """Raise ValueError unless every score of these tables of a ledger compares like with like.
 
     Demanded: the columns in their order and kinds; one row per key; `prediction`, `mean` and all quantiles finite, the
     quantiles not crossing; fitted no later than the cutoff, forecast after it; for every (forecaster, seed) the same
     keys with the same `ds` and `y`; a row of `scales` for each (series, cutoff) and one of `fits` for each fit. The
     message names the first offender.
     """
-    _check_columns(ledger)
-    _check_rows(ledger.forecasts)
-    _check_same_keys(ledger.forecasts)
-    _check_companion("scales", ledger.scales, CELL, ledger.forecasts)
-    _check_companion("fits", ledger.fits, FIT, ledger.forecasts)
-    for column in ("absolute", "squared"):
-        scale = floats(ledger.scales, column)
-        wrong = (scale < 0) | np.isinf(scale)
-        if wrong.any():
-            row = ledger.scales.loc[wrong].iloc[0]
-            raise ValueError(
-                f"column `{column}` of `scales` is {row[column]} for series {row['unique_id']!r}, "
-                f"cutoff {row['cutoff']}; it must be finite and not negative, or NaN where undefined."
-            )
+    _check_columns(forecasts, scales, fits)
+    _check_rows(forecasts)
+    _check_same_keys(forecasts)
+    _check_companion("scales", scales, CELL, forecasts)
+    _check_companion("fits", fits, FIT, forecasts)
+    _check_scales(scales)
 
 
-def _check_columns(ledger: Ledger) -> None:
-    forecasts = ledger.forecasts
-    for name, order in (("forecasts", _order(forecasts)), ("scales", SCALES), ("fits", FITS)):
-        columns = list(getattr(ledger, name).columns)
+def _check_columns(forecasts: pd.DataFrame, scales: pd.DataFrame, fits: pd.DataFrame) -> None:
+    expected = {
+        "forecasts": (forecasts, forecast_columns(forecasts)),
+        "scales": (scales, SCALES),
+        "fits": (fits, FITS),
+    }
+    for name, (table, order) in expected.items():
+        columns = list(table.columns)
         if columns != order:
             raise ValueError(f"`{name}` has the columns {columns}; it takes {order}, in this order. Use `Ledger.of`.")
-        if getattr(ledger, name).empty:
+        if table.empty:
             raise ValueError(f"`{name}` has no rows.")
     for column in [*RUN, *KEY, "ds", "fit_cutoff"]:
         empty = forecasts[column].isna().to_numpy()
@@ -56,8 +50,8 @@ def _check_columns(ledger: Ledger) -> None:
         if _kind(forecasts, column) not in kinds:
             raise ValueError(f"column `{column}` must hold {kinds}; got dtype {forecasts[column].dtype}.")
     times = {f"forecasts.{column}": _kind(forecasts, column) for column in ("cutoff", "ds", "fit_cutoff")}
-    times["scales.cutoff"] = _kind(ledger.scales, "cutoff")
-    times["fits.fit_cutoff"] = _kind(ledger.fits, "fit_cutoff")
+    times["scales.cutoff"] = _kind(scales, "cutoff")
+    times["fits.fit_cutoff"] = _kind(fits, "fit_cutoff")
     if len(set(times.values())) > 1 or not times["scales.cutoff"].startswith(("integers", "timestamps")):
         raise ValueError(f"all times must be timestamps of one time zone, or all integers; got {times}.")
 
@@ -118,13 +112,24 @@ def _check_same_keys(forecasts: pd.DataFrame) -> None:
 def _check_companion(name: str, table: pd.DataFrame, on: list[str], forecasts: pd.DataFrame) -> None:
     repeated = table.duplicated(on).to_numpy()
     if repeated.any():
-        raise ValueError(
-            f"`{name}` has more than one row for {dict(table.loc[repeated, on].iloc[0])}; it takes one per {tuple(on)}."
-        )
-    needed = forecasts[on].drop_duplicates()
+        spelled = _spelled(table, on, int(repeated.argmax()))
+        raise ValueError(f"`{name}` has more than one row for {spelled}; it takes one.")
+    needed = pd.DataFrame(forecasts[on]).drop_duplicates()
     lacking = (needed.merge(table[on], how="left", on=on, indicator=True)["_merge"] == "left_only").to_numpy()
     if lacking.any():
-        raise ValueError(f"`{name}` lacks the row for {dict(needed.loc[lacking].iloc[0])}, which `forecasts` has.")
+        spelled = _spelled(needed, on, int(lacking.argmax()))
+        raise ValueError(f"`{name}` lacks the row for {spelled}, which `forecasts` has.")
+
+
+def _check_scales(scales: pd.DataFrame) -> None:
+    for column in ("absolute", "squared"):
+        scale = floats(scales, column)
+        if (wrong := (scale < 0) | np.isinf(scale)).any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"column `{column}` of `scales` is {scales[column].iloc[row]} for {_spelled(scales, CELL, row)}; "
+                "it must be finite and not negative, or NaN where undefined."
+            )
 
 
 def _kind(table: pd.DataFrame, column: str) -> str:
@@ -137,8 +142,15 @@ def _kind(table: pd.DataFrame, column: str) -> str:
 
 
 def _place(forecasts: pd.DataFrame, row: int) -> str:
-    at = forecasts.iloc[row]
-    return (
-        f"forecaster {at['forecaster']!r}, seed {at['seed']}, series {at['unique_id']!r}, "
-        f"cutoff {at['cutoff']}, step {at['step']}"
-    )
+    return _spelled(forecasts, [*RUN, *KEY], row)
+
+
+def _spelled(table: pd.DataFrame, columns: list[str], row: int) -> str:
+    """Name what a row is of, for messages: forecaster 'LSTM', seed 0, series 3, cutoff 2024-01-09 01:00:00."""
+    parts = []
+    for column in columns:
+        value = table[column].iloc[row]
+        plain = value.item() if isinstance(value, np.generic) else value
+        noun = {"unique_id": "series"}.get(column, column)
+        parts.append(f"{noun} {plain!r}" if isinstance(plain, str | int) else f"{noun} {plain}")
+    return ", ".join(parts)

@@ -1,14 +1,13 @@
 """Metrics: pure functions of a ledger, in the units of the series unless they are scaled.
 
-Holds the losses of single forecasts, two ways to make one number of many (`Averaged`, `Pooled`), the nine `METRICS`,
-and the tables `score` and `skill`. The MAE family reads the column `prediction` (the median), the squared family and
-the bias read `mean`: each metric has its own best forecast (Gneiting 2011, "Making and evaluating point forecasts").
-Where `y` was not observed nobody is scored; what is undefined is NaN and counted, without epsilons, for all alike.
+Holds two ways to make one number of many losses (`Averaged`, `Pooled`), the nine `METRICS`, and the tables `score` and
+`skill`. Where `y` was not observed nobody is scored; what is undefined is NaN and counted, without epsilons, for all
+alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -16,69 +15,20 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from forecast.evaluation.ledger import CELL, Ledger, check, floats, level_columns
+from forecast.evaluation.columns import CELL, floats
+from forecast.evaluation.ledger import Ledger, check
+from forecast.evaluation.losses import (
+    Loss,
+    absolute_error,
+    error,
+    inside,
+    interval_error,
+    observed,
+    quantile_error,
+    squared_error,
+)
 
 GROUPS = ("forecaster", "seed", "unique_id", "cutoff", "ds", "step")
-
-Loss = Callable[[pd.DataFrame], np.ndarray]
-"""The table `Ledger.forecasts` -> one float64 per row, NaN where `y` is NaN."""
-
-
-def observed(forecasts: pd.DataFrame) -> np.ndarray:
-    """1 where `y` was observed."""
-    return np.where(np.isnan(floats(forecasts, "y")), np.nan, 1.0)
-
-
-def absolute_error(forecasts: pd.DataFrame) -> np.ndarray:
-    """|y - median|."""
-    return np.abs(floats(forecasts, "y") - floats(forecasts, "prediction"))
-
-
-def squared_error(forecasts: pd.DataFrame) -> np.ndarray:
-    """(y - mean)^2."""
-    return (floats(forecasts, "y") - floats(forecasts, "mean")) ** 2
-
-
-def error(forecasts: pd.DataFrame) -> np.ndarray:
-    """The error y - mean: positive where the forecast was too low."""
-    return floats(forecasts, "y") - floats(forecasts, "mean")
-
-
-def quantile_error(forecasts: pd.DataFrame) -> np.ndarray:
-    """Twice the pinball loss, (q - 1{y < f}) (y - f), averaged over all levels q of the ledger."""
-    levels = level_columns(forecasts)
-    if not levels:
-        raise ValueError("`forecasts` has no quantile columns: choose `metrics` without `wql`.")
-    y, total = floats(forecasts, "y"), np.zeros(len(forecasts))
-    for level, column in levels.items():
-        miss = y - floats(forecasts, column)
-        total += np.maximum(level * miss, (level - 1) * miss)
-    return 2 * total / len(levels)
-
-
-def interval_error(forecasts: pd.DataFrame, lower: float, upper: float) -> np.ndarray:
-    """Width, plus what `y` lies outside on either side divided by the probability left out on that side.
-
-    For a central interval, lower = a/2 = 1 - upper, this is the interval score of Gneiting and Raftery (2007).
-    """
-    y, low, high = floats(forecasts, "y"), _level(forecasts, lower), _level(forecasts, upper)
-    return (high - low) + np.maximum(low - y, 0) / lower + np.maximum(y - high, 0) / (1 - upper)
-
-
-def inside(forecasts: pd.DataFrame, lower: float, upper: float) -> np.ndarray:
-    """1 where `y` lies in the closed interval between two levels, else 0."""
-    y, low, high = floats(forecasts, "y"), _level(forecasts, lower), _level(forecasts, upper)
-    return np.where(np.isnan(y), np.nan, (low <= y) & (y <= high))
-
-
-def _level(forecasts: pd.DataFrame, level: float) -> np.ndarray:
-    levels = level_columns(forecasts)
-    if level not in levels:
-        raise ValueError(
-            f"this metric reads quantile level {level}, but the ledger has the levels {list(levels)}: choose other "
-            "`metrics`, or give `coverage` and `interval_score` two levels that are there."
-        )
-    return floats(forecasts, levels[level])
 
 
 @dataclass(frozen=True)
@@ -106,13 +56,26 @@ class Pooled:
 
 
 def interval_score(lower: float = 0.1, upper: float = 0.9) -> Averaged:
-    """The interval score of the interval between two quantile levels."""
+    """The interval score of the interval between two quantile levels.
+
+    Raises ValueError if the levels do not rise inside (0, 1).
+    """
+    _check_interval(lower, upper)
     return Averaged(partial(interval_error, lower=lower, upper=upper))
 
 
 def coverage(lower: float = 0.1, upper: float = 0.9) -> Averaged:
-    """The share of observed values in the interval between two quantile levels; `upper - lower` if it is honest."""
+    """The share of observed values in the interval between two quantile levels; `upper - lower` if it is honest.
+
+    Raises ValueError if the levels do not rise inside (0, 1).
+    """
+    _check_interval(lower, upper)
     return Averaged(partial(inside, lower=lower, upper=upper))
+
+
+def _check_interval(lower: float, upper: float) -> None:
+    if not 0 < lower < upper < 1:
+        raise ValueError(f"`lower` and `upper` are {lower} and {upper}; allowed: rising quantile levels inside (0, 1)")
 
 
 METRICS: Mapping[str, Averaged | Pooled] = {
@@ -154,6 +117,8 @@ def score(
 
     Raises
     ------
+    TypeError
+        `ledger` is no Ledger; one of `metrics` is neither Averaged nor Pooled.
     ValueError
         What `check` raises; a metric, a column in `by` or a quantile level that does not exist.
     """
@@ -191,12 +156,15 @@ def skill(
     Returns one row per group: the columns of `by`, `skill` (NaN if no series is left), then the numbers of series
     averaged, `series`, left out, `undefined`, and put at the floor, `clipped`.
 
-    Raises ValueError as `score` does, when `baseline` is not in the ledger and when `floor` is not in (0, 1).
+    Raises what `score` raises, and ValueError when `baseline` is not in the ledger or `floor` is not in (0, 1).
     """
     check(ledger)
     groups = _groups(by)
     if baseline not in ledger.forecasters:
-        raise ValueError(f"`baseline` {baseline!r} is not in the ledger; it has {list(ledger.forecasters)}.")
+        raise ValueError(
+            f"`baseline` {baseline!r} is not in the ledger; it has {list(ledger.forecasters)}. Name one of these, or "
+            "backtest the baseline too."
+        )
     if not 0 < floor < 1:
         raise ValueError(f"`floor` must lie between 0 and 1; got {floor}.")
     alike = _distinct(*(column for column in groups if column not in ("forecaster", "seed")), "unique_id")
@@ -260,7 +228,7 @@ def _distinct(*columns: str) -> list[str]:
 
 
 def _groups(by: Sequence[str]) -> list[str]:
-    groups = [by] if isinstance(by, str) else list(by)
+    groups = list(by) if isinstance(by, Iterable) and not isinstance(by, str) else [by]
     unknown = [column for column in groups if column not in GROUPS]
     if unknown or "forecaster" not in groups or len(set(groups)) < len(groups):
         raise ValueError(f"`by` must have `forecaster` and may have others of {GROUPS}, each once; got {groups}.")
@@ -274,6 +242,9 @@ def _chosen(metrics: Sequence[str] | Mapping[str, Averaged | Pooled] | None) -> 
         taken = [name for name in metrics if name in (*GROUPS, "points", "undefined")]
         if taken:
             raise ValueError(f"`metrics` may not be named {taken}: the table has columns of these names.")
+        for name, metric in metrics.items():
+            if not isinstance(metric, Averaged | Pooled):
+                raise TypeError(f"`metrics`: {name!r} is {metric!r}; allowed: an Averaged or a Pooled, of a loss")
         return dict(metrics)
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     unknown = [name for name in names if name not in METRICS]

@@ -4,84 +4,21 @@ Every fault of a file is found before anything is computed, and told with its pl
 plan are checked against the constructors that will take them, so that each default is stated once, there.
 """
 
-import inspect
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
-import forecast
-from forecast import baselines, catalog
 from forecast.evaluation.plan import Plan
-from forecast.experiment.arguments import canonical, construct, find_class
+from forecast.experiment.arguments import canonical
+from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, unknown_datasets
 from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
-from forecast.experiment.faults import Field as Place
+from forecast.experiment.forecasters import build_forecasters, build_plan
 from forecast.forecaster import Forecaster
-from forecast.frame import Panel, check_frame
+from forecast.frame import Panel
 
-Gaps = Literal["error", "mask", "fill"]
 WholeNumber = Annotated[int, Field(strict=True, ge=1)]
-# A name becomes a folder.
-Name = Annotated[str, Field(pattern=r"^\w[\w .+-]*$", max_length=100)]
-
-_SET_BY_THE_EXPERIMENT = {
-    "horizon": "is set by `horizon` of the experiment; leave it out here",
-    "seed": "is set by `seeds` of the experiment; leave it out here",
-    "quantile_levels": "all forecasters of an experiment give the deciles, to be compared; leave it out here",
-}
-
-
-class Strict(BaseModel):
-    """A part of a config: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Dataset(Strict):
-    """A data set of the catalogue, by its name, or a CSV file of one's own.
-
-    Attributes
-    ----------
-    name: of the catalogue; of a file any name, its stem where none is given.
-    file: path of a `.csv` or `.csv.gz` file in long form, relative to the config file.
-    columns, freq, gaps: as `check_frame` takes them; `gaps` of the experiment holds where none are given here.
-
-    """
-
-    name: Name
-    file: str | None = None
-    columns: dict[str, str] = {}
-    freq: str | int | None = None
-    gaps: Gaps | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            return {"name": given}
-        if isinstance(given, Mapping) and isinstance(given.get("file"), str) and "name" not in given:
-            return {"name": Path(given["file"]).name.split(".")[0], **given}
-        return given
-
-    def read(self, folder: Path) -> pd.DataFrame:
-        """Read the long frame; a path that is not absolute starts from `folder`. Raises as `load` and `read_csv` do."""
-        if self.file is None:
-            return catalog.load(self.name)
-        ids, stamps = (self.columns.get(column, column) for column in ("unique_id", "ds"))
-        frame = pd.read_csv(folder / Path(self.file).expanduser(), dtype={ids: "str"})
-        if stamps in frame and not pd.api.types.is_integer_dtype(frame[stamps]):
-            frame[stamps] = pd.to_datetime(frame[stamps], format="ISO8601")
-        return frame
-
-    def panel(self, gaps: Gaps, folder: Path) -> Panel:
-        """Read the data through the door; raises what `read` and `check_frame` raise."""
-        frame, freq = self.read(folder), self.freq
-        if freq is None and self.file is None and pd.api.types.is_datetime64_any_dtype(frame["ds"]):
-            freq = catalog.card(self.name).freq
-        return check_frame(frame, freq=freq, columns=dict(self.columns), gaps=self.gaps or gaps)
 
 
 class Experiment(Strict):
@@ -105,7 +42,7 @@ class Experiment(Strict):
     horizon: WholeNumber
     gaps: Gaps = "error"
     plan: dict[str, Any]
-    seeds: Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_length=1)] = [0]
+    seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
     forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
     _source: Source | None = PrivateAttr(None)
 
@@ -142,13 +79,13 @@ class Experiment(Strict):
     def build_plan(self) -> Plan:
         """Give the plan. Raises ConfigError."""
         faults: list[Fault] = []
-        plan = _plan(self.plan, self.horizon, faults)
+        plan = build_plan(self.plan, self.horizon, faults)
         return self._sound(plan, faults)
 
     def build_forecasters(self) -> dict[str, Forecaster]:
         """Give the forecasters by label, not fitted. Raises ConfigError."""
         faults: list[Fault] = []
-        forecasters = _forecasters(self.forecasters, self.horizon, faults)
+        forecasters = build_forecasters(self.forecasters, self.horizon, faults)
         return self._sound(forecasters, faults)
 
     def panels(self) -> dict[str, Panel]:
@@ -196,11 +133,11 @@ def load_experiment(path: str | Path) -> Experiment:
     except ValidationError as error:
         faults += [_fault_of(one) for one in error.errors()]
     horizon = experiment.horizon if experiment else 1
-    faults += _unknown_datasets(content.get("datasets"))
+    faults += unknown_datasets(content.get("datasets"))
     if isinstance(content.get("plan"), Mapping):
-        _plan(content["plan"], horizon, faults)
+        build_plan(content["plan"], horizon, faults)
     if isinstance(content.get("forecasters"), Mapping):
-        _forecasters(content["forecasters"], horizon, faults)
+        build_forecasters(content["forecasters"], horizon, faults)
     if faults or experiment is None:
         raise source.error(faults)
     experiment._source = source
@@ -228,58 +165,6 @@ def shipped(package: Path = Path(__file__).parents[1]) -> Path | None:
     if bundled.is_dir():
         return bundled
     return beside if beside.is_dir() and (package.parent / "pyproject.toml").is_file() else None
-
-
-def _plan(given: Any, horizon: int, faults: list[Fault]) -> Plan | None:
-    without = {"horizon": _SET_BY_THE_EXPERIMENT["horizon"]}
-    return construct(Plan, given, ("plan",), faults, {"horizon": horizon}, without)
-
-
-def _forecasters(given: Mapping[Any, Any], horizon: int, faults: list[Fault]) -> dict[str, Forecaster]:
-    built = {}
-    for label, arguments in given.items():
-        arguments = dict(arguments) if isinstance(arguments, Mapping) else {} if arguments is None else arguments
-        if not isinstance(arguments, dict):
-            continue  # not a mapping: the schema says so
-        field = ("forecasters", label)
-        kind = _forecaster_class(label, arguments, field, faults)
-        if kind is not None:
-            built[label] = construct(kind, arguments, field, faults, {"horizon": horizon}, _SET_BY_THE_EXPERIMENT)
-    return built
-
-
-def _forecaster_class(label: Any, arguments: dict[str, Any], field: Place, faults: list[Fault]) -> type | None:
-    """Give the class named by `type`, which is taken out of the arguments, or else by the label."""
-    known = [name for name, kind in vars(baselines).items() if isinstance(kind, type) and not inspect.isabstract(kind)]
-    known = [*sorted(known), "NeuralForecaster"]
-    named = "type" in arguments
-    name = arguments.pop("type", label)
-    place = (*field, "type") if named else field
-    if not isinstance(name, str):
-        faults.append(Fault(place, f"should be the name of a class, as text; got {name!r}", at_key=not named))
-        return None
-    try:
-        # The name is looked up in the package, which imports torch only for a network.
-        return find_class(name, known, lambda name: getattr(forecast, name), Forecaster)
-    except ValueError as error:
-        message = str(error) if named else f"{error} (a label without `type` is the name of a class)"
-        if re.fullmatch("(?i)lstm|tcn|transformer", name):
-            message += "; for a network write {type: NeuralForecaster, backbone: " + name.lower() + "}"
-        faults.append(Fault(place, message, at_key=not named))
-        return None
-
-
-def _unknown_datasets(given: Any) -> list[Fault]:
-    faults, known = [], catalog.names()
-    for number, one in enumerate(given if isinstance(given, list) else [given]):
-        inside = isinstance(one, Mapping)
-        name = one.get("name") if inside and "file" not in one else one
-        if isinstance(name, str) and name not in known:
-            field = ("datasets", number, "name") if inside else ("datasets", number)
-            near = nearest(name, known) or f"known: {', '.join(known)}. "
-            advice = "`forecast datasets` lists all; a file of your own is a mapping with `file`"
-            faults.append(Fault(field, f"unknown data set {name!r}; {near}{advice}"))
-    return faults
 
 
 _IN_OUR_WORDS = {

@@ -102,7 +102,8 @@ def write_setting(store: Store, experiment: Experiment, data: Mapping[str, tuple
 def publish(store: Store) -> Results:
     """Score what the store holds, write all results and give them back; neither data nor models are needed."""
     # Here, since they draw: whoever asks what an experiment is does without matplotlib.
-    from forecast.experiment.report import Chapter, verdict, write_report
+    from forecast.experiment.report import Chapter, write_report
+    from forecast.experiment.verdict import verdict
 
     note = store.experiment()
     config, horizon = note["config"], note["config"]["horizon"]

@@ -117,7 +117,7 @@ def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> 
         came = f"{type(frame).__module__}.{type(frame).__name__}"
         raise TypeError(f"`frame` must be a pandas DataFrame with {ID}, {TIME}, {TARGET}; got {came}")
     if not isinstance(columns, Mapping):
-        raise TypeError(f"`columns` is {columns!r}; allowed: a mapping of our names to the frame's, such as {{'y': 'sales'}}")
+        raise TypeError(f"`columns` is {columns!r}; allowed: our name -> the frame's, such as {{'y': 'sales'}}")
     if not isinstance(roles, Roles):
         raise TypeError(f"`roles` is {roles!r}; allowed: Roles(known=('price',)) and the like, from forecast")
     if unknown := [name for name in columns if name not in (ID, TIME, TARGET)]:

@@ -25,6 +25,8 @@ from forecast.plots.style import (
 if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
 
+_BESIDE = 0.025  # how far beside the first and the last level the words stand
+
 
 def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
     """Draw the share of actuals inside each central interval against its nominal level, one line per forecaster.
@@ -54,16 +56,18 @@ def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
             say_empty(ax, "no actual was observed")
             return figure
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0, label="_honest")
-        ax.set_xlim(max(nominal[0] - 0.08, 0), min(nominal[-1] + 0.02, 1))
-        # Room above and below, so that the two words never lie on a line.
-        ax.set_ylim(-0.09, 1.09)
+        ax.set_xlim(nominal[0] - 2 * _BESIDE, nominal[-1] + 2 * _BESIDE)
+        ax.set_ylim(-0.02, 1.02)  # no more than a line needs that lies on an edge
         ax.set_xticks(nominal)
         ax.set_yticks(np.linspace(0, 1, 6))
         ax.xaxis.set_major_formatter(percent())
         ax.yaxis.set_major_formatter(percent())
         ax.grid(color=FAINT, linewidth=0.5)
-        ax.text(0.02, 0.99, "too wide", transform=ax.transAxes, va="top", color=MUTED, fontsize=8)
-        ax.text(0.98, 0.015, "too narrow", transform=ax.transAxes, ha="right", color=MUTED, fontsize=8)
+        # No line of a forecaster comes here; half-way from the dashed one to the edge, on white instead of the grid.
+        left, right = nominal[0] - _BESIDE, nominal[-1] + _BESIDE
+        white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        for x, y, text in ((left, (left + 1) / 2, "too wide"), (right, right / 2, "too narrow")):
+            ax.text(x, y, text, rotation=90, ha="center", va="center", color=MUTED, fontsize=8, bbox=white)
         label_lines(ax, ends, styles)
     return figure
 

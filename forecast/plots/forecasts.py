@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from forecast.evaluation.ledger import level_columns
+from forecast.evaluation.columns import level_columns
 from forecast.evaluation.metrics import score
 from forecast.plots.extent import count, extent
 from forecast.plots.style import (

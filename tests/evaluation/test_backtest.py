@@ -348,7 +348,16 @@ def test_an_error_in_a_fit_says_where_in_the_backtest_it_was():
         ),
         ([], {}, ValueError, "`forecasters` is empty"),
         ([Naive(4), Naive(4, season_length=2)], {}, ValueError, "'Naive' comes twice; give a mapping"),
-        ([Naive], {}, TypeError, "allowed: a Forecaster"),
+        ([Naive], {}, TypeError, "`forecasters` holds <class"),
+        (["Naive"], {}, TypeError, "`forecasters` holds 'Naive'; allowed: a Forecaster"),
+        (Naive(4), {}, TypeError, "`forecasters` is Naive(horizon=4); allowed: a list"),
+        ("Naive", {}, TypeError, "`forecasters` is 'Naive'; allowed: a list"),
+        ({3: Naive(4)}, {}, TypeError, "`forecasters` has the label 3; allowed: texts"),
+        ({"": Naive(4)}, {}, TypeError, "`forecasters` has the label ''"),
+        ([Naive(4, quantile_levels=0.5)], {}, ValueError, "`quantile_levels` is 0.5; allowed: rising numbers"),
+        ([Naive(4)], {"seeds": 3}, TypeError, "`seeds` is 3; allowed: a list"),
+        ([Naive(4)], {"seeds": (True,)}, ValueError, "`seeds` is (True,)"),
+        ([Naive(4)], {"seeds": (-1,)}, ValueError, "each once, none below 0"),
         ([Naive(4)], {"seeds": ()}, ValueError, "`seeds` is ()"),
         ([Naive(4)], {"seeds": (1, 1)}, ValueError, "`seeds` is (1, 1); allowed: one or more whole numbers, each once"),
         ([Naive(4)], {"seeds": (0.5,)}, ValueError, "`seeds` is (0.5,)"),
@@ -358,6 +367,24 @@ def test_what_is_not_allowed_is_named(forecasters, arguments, error, message):
     with pytest.raises(error) as caught:
         backtest(frame_of(), forecasters, Plan(horizon=4, n_folds=1), **arguments)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("plan", [None, 4, {"horizon": 4, "n_folds": 1}])
+def test_a_backtest_asks_for_a_plan(plan):
+    with pytest.raises(TypeError, match=r"`plan` is .*; allowed: a Plan, such as Plan"):
+        backtest(frame_of(), [Naive(4)], plan)
+
+
+def test_another_horizon_is_told_before_anything_is_fitted():
+    told = []
+    with pytest.raises(ValueError, match="`horizon`: forecaster 'wrong' has 5"):
+        backtest(
+            frame_of(),
+            {"right": Naive(4), "wrong": Naive(5)},
+            Plan(horizon=4, n_folds=1),
+            progress=lambda *step: told.append(step),
+        )
+    assert not told
 
 
 def test_labels_come_from_the_class_or_from_backbone_and_decoder():

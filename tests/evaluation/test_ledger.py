@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.evaluation.ledger import BEFORE_LEVELS, FITS, SCALES, Ledger, check, level_columns
+from forecast.evaluation.columns import BEFORE_LEVELS, FITS, SCALES, level_columns
+from forecast.evaluation.ledger import Ledger, check
 
 DAYS = pd.date_range("2021-03-01", periods=20, freq="D")
 # The hour from 2 to 3 comes twice in this night, at positions 8 and 9.
@@ -159,6 +160,8 @@ REFUSED = {
         lambda f, s, k: (f.assign(forecaster=1), s, k),
         ["column `forecaster` must hold text", "int64"],
     ),
+    "text for an actual": (lambda f, s, k: (f.assign(y="a"), s, k), ["column `y` must hold numbers"]),
+    "text for a scale": (lambda f, s, k: (f, s.assign(squared="a"), k), ["column `squared` must hold numbers"]),
     "a cutoff that is missing": (put("forecasts", "cutoff", 19, pd.NaT), ["column `cutoff` is empty in row 19"]),
     "a name that is missing": (put("forecasts", "unique_id", 19, None), ["column `unique_id` is empty in row 19"]),
     "dates of another zone": (
@@ -189,6 +192,32 @@ def test_a_ledger_is_refused_with_its_first_offender_when_it_has(case):
         Ledger.of(*change(*tables()), season_length=7)
     for message in messages:
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["forecasts", "scales", "fits"])
+def test_messages_tell_whole_numbers_plainly(name):
+    parts = dict(zip(("forecasts", "scales", "fits"), tables(ids=(7, 3)), strict=True))
+    with pytest.raises(ValueError, match=r"series 7|seed 0") as caught:
+        Ledger.of(**(parts | {name: parts[name].iloc[1:]}), season_length=7)
+    assert "np." not in str(caught.value)
+    assert "Timestamp" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("season", "error"), [(0, ValueError), (None, TypeError), (1.5, TypeError)])
+def test_a_season_is_a_whole_number(season, error):
+    with pytest.raises(error, match=f"`season_length` is {season}; allowed: a whole number"):
+        Ledger.of(*tables(), season_length=season)
+
+
+def test_what_is_no_table_and_no_ledger_is_named():
+    ledger = make()
+    with pytest.raises(TypeError, match="`scales` is a dict; give a pandas DataFrame"):
+        Ledger.of(ledger.forecasts, {}, ledger.fits, 7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="`ledger` is a DataFrame; give the Ledger that `backtest` gives"):
+        check(ledger.forecasts)  # type: ignore[arg-type]
+    for ledgers in (ledger, [ledger.forecasts], [None]):
+        with pytest.raises(TypeError, match=r"`ledgers` is .*; allowed: a list of Ledgers"):
+            Ledger.concat(ledgers)  # type: ignore[arg-type]
 
 
 def test_check_wants_the_columns_in_their_order():
@@ -296,4 +325,12 @@ def test_a_ledger_spoilt_on_disk_is_refused(tmp_path):
     broken = ledger.forecasts.drop(index=19)
     broken.to_csv(tmp_path / "forecasts.csv.gz", index=False)
     with pytest.raises(ValueError, match="forecaster 'lstm', seed 0 lacks"):
+        Ledger.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ledger.json", "scales.csv.gz"])
+def test_a_folder_that_holds_no_ledger_is_named_with_what_it_lacks(name, tmp_path):
+    make().write(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"`folder` .* has no {name}: give a folder that write wrote"):
         Ledger.read(tmp_path)

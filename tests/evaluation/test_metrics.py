@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import METRICS, Averaged, coverage, interval_error, interval_score, score, skill
+from forecast.evaluation.losses import interval_error
+from forecast.evaluation.metrics import METRICS, Averaged, coverage, interval_score, score, skill
 
 LEVELS = [f"{tenth / 10}" for tenth in range(1, 10)]
 STAMPS = pd.date_range("2022-01-01", periods=40, freq="D")
@@ -396,6 +397,7 @@ def test_names_choose_metrics_and_their_order():
         ({"metrics": {"points": coverage()}}, r"`metrics` may not be named \['points'\]"),
         ({"metrics": {"c": coverage(0.05, 0.95)}}, r"reads quantile level 0.05, .* has the levels \[0.1, 0.2"),
         ({"metrics": {"i": interval_score(0.1, 0.95)}}, r"reads quantile level 0.95"),
+        ({"by": 3}, r"`by` must have `forecaster`.*got \[3\]"),
         ({"by": ("step",)}, r"`by` must have `forecaster`.*got \['step'\]"),
         ({"by": ("forecaster", "y")}, r"`by` must have.*got \['forecaster', 'y'\]"),
         ({"by": ("forecaster", "step", "step")}, r"each once; got"),
@@ -404,6 +406,22 @@ def test_names_choose_metrics_and_their_order():
 def test_what_does_not_exist_is_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
         score(random_ledger(), **arguments)
+
+
+def test_what_is_no_ledger_and_no_metric_is_named():
+    ledger = random_ledger()
+    for ask in (score, skill):
+        with pytest.raises(TypeError, match="`ledger` is a DataFrame; give the Ledger that `backtest` gives"):
+            ask(ledger.forecasts)
+    with pytest.raises(TypeError, match=r"`metrics`: 'mine' is .*; allowed: an Averaged or a Pooled"):
+        score(ledger, {"mine": lambda forecasts: forecasts["y"]})
+
+
+@pytest.mark.parametrize("interval", [coverage, interval_score])
+@pytest.mark.parametrize(("lower", "upper"), [(0.9, 0.1), (10, 90), (0.1, 0.1), (0, 0.9)])
+def test_an_interval_lies_between_two_rising_levels(interval, lower, upper):
+    with pytest.raises(ValueError, match=f"`lower` and `upper` are {lower} and {upper}; allowed: rising"):
+        interval(lower, upper)
 
 
 def test_a_ledger_without_quantiles_has_point_scores_only():

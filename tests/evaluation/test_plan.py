@@ -162,6 +162,7 @@ def test_months_are_counted_by_the_calendar():
         ({"horizon": 2, "n_folds": 2, "refit": True}, ValueError, "`refit` is True; allowed: 'every' or 'never'"),
         ({"horizon": 2, "n_folds": 2, "refit": "often"}, ValueError, "`refit` is 'often'"),
         ({"horizon": 2, "n_folds": 2, "window": "sliding"}, ValueError, "`window` is 'sliding'; allowed: 'expanding'"),
+        ({"horizon": 2, "n_folds": 2, "window": np.array([1, 2])}, ValueError, "`window` is array"),
         ({"horizon": 2, "n_folds": 2, "window": 0}, ValueError, "`window` is 0"),
         ({"horizon": 2, "n_folds": 2, "min_history": 0}, ValueError, "`min_history` is 0"),
         ({"horizon": 2, "n_folds": 2, "season_length": 0}, ValueError, "`season_length` is 0"),
@@ -186,6 +187,27 @@ def test_arguments_that_are_not_allowed_are_named(arguments, error, message):
 def test_cutoffs_that_the_data_do_not_hold_are_named(cutoffs, message):
     with pytest.raises(ValueError, match=message):
         Plan(horizon=2, cutoffs=cutoffs).folds(panel_of([30]))
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "error", "message"),
+    [
+        ("in spring", ValueError, "`cutoffs` holds 'in spring': "),
+        (5, TypeError, "`cutoffs`: the time axis holds timestamps; got 5"),
+        (None, TypeError, "`cutoffs`: the time axis holds timestamps; got None"),
+        (hour(3).tz_localize("UTC"), ValueError, "`cutoffs` holds .*: the frame's stamps have no time zone"),
+    ],
+)
+def test_cutoffs_that_are_no_stamps_of_the_calendar_are_named(cutoff, error, message):
+    with pytest.raises(error, match=message):
+        Plan(horizon=2, cutoffs=[cutoff]).folds(panel_of([30]))
+
+
+def test_a_plan_asks_for_a_panel():
+    plan, frame = Plan(horizon=2, n_folds=1), panel_of([30]).to_frame()
+    for ask in (plan.folds, plan.table):
+        with pytest.raises(TypeError, match=r"`panel` is a DataFrame; give a Panel: check_frame\(frame\)"):
+            ask(frame)
 
 
 def test_the_cutoff_just_before_the_last_stamp_is_allowed():

@@ -17,7 +17,8 @@ import pytest
 
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import score, skill
-from forecast.experiment.report import Chapter, verdict, write_report
+from forecast.experiment.report import Chapter, write_report
+from forecast.experiment.verdict import verdict
 
 CHROMIUM = shutil.which("chromium")
 FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"

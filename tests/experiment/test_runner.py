@@ -265,7 +265,7 @@ def test_several_data_sets_of_different_clocks_share_one_experiment(config, data
     ("plan", "told"),
     [
         ("{cutoffs: [2031-01-01]}", "3:17: plan.cutoffs: `cutoffs`: 2031-01-01 has nothing after it to score"),
-        ("{cutoffs: [soon]}", "3:7: plan: "),
+        ("{cutoffs: [soon]}", "3:17: plan.cutoffs: `cutoffs` holds 'soon'"),
         ("{n_folds: 400}", "3:17: plan.n_folds: `n_folds` is 400"),
     ],
 )

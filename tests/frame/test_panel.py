@@ -188,3 +188,20 @@ def test_any_valid_frame_comes_back_equal_up_to_float32(drawn):
     regular = check_frame(again, freq=freq)
     np.testing.assert_array_equal(regular.values, panel.values)
     np.testing.assert_array_equal(regular.first, panel.first)
+
+
+def test_a_detached_panel_holds_the_same_rows_and_no_others():
+    whole = check_frame(ragged(), gaps="mask")
+    cut = whole.until(int(whole.first.min()) + 9).since(int(whole.first.min()) + 3).take(np.array([2, 0]))
+    detached = cut.detached()
+    pd.testing.assert_frame_equal(detached.to_frame(), cut.to_frame())
+    assert len(detached.values) == len(detached.observed) == int(cut.lengths.sum()) < len(whole.values)
+    assert not np.shares_memory(detached.values, whole.values)
+
+
+@pytest.mark.parametrize("ids", [["b", "a"], [7, 3], [2.5, 1.5], list(pd.to_datetime(["2024-01-02", "2024-01-01"]))])
+def test_an_id_is_told_as_the_plain_value_that_it_is(ids):
+    frame = pd.DataFrame({"unique_id": ids, "ds": [1, 1], "y": 0.0})
+    panel = check_frame(frame, freq=1)
+    assert [panel.id_of(series) for series in (0, 1)] == ids
+    assert not any(isinstance(panel.id_of(series), np.generic) for series in (0, 1))

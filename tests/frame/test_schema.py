@@ -666,3 +666,12 @@ def test_the_door_takes_less_than_three_times_the_floats(series, rows, freq, zon
     tracemalloc.stop()
     assert len(panel.values) == series * rows
     assert peak < 3 * panel.values.nbytes
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("columns", ["y"]), ("roles", {"known": ("price",)}), ("roles", ["price"])],
+)
+def test_names_and_roles_of_another_kind_are_named(argument, value):
+    with pytest.raises(TypeError, match=f"`{argument}` is .*; allowed: "):
+        check_frame(make(), **{argument: value})

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from forecast import plots
+from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import coverage, score, skill
 from forecast.evaluation.plan import Plan
 from forecast.frame import check_frame
@@ -145,6 +146,31 @@ def test_calibration_holds_the_coverage_of_every_central_interval(ledger):
     for name, line in drawn.items():
         np.testing.assert_allclose(line.get_xdata(), list(pairs))
         np.testing.assert_allclose(line.get_ydata(), expected.loc[name].iloc[:4].to_numpy(float))
+
+
+@pytest.mark.parametrize("levels", [None, (0.1, 0.5, 0.9)])
+def test_calibration_runs_from_0_to_100_percent_and_its_words_lie_on_no_line(synthetic, levels):
+    made, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=3, seeds=1)
+    forecasts = made.forecasts
+    middle = forecasts[["0.5"]].to_numpy()
+    # Shares of 0 and of 100 percent: lines along the lower and the upper edge.
+    width = forecasts["forecaster"].map({"Naive": 1e3, "Drift": 1e-6}).fillna(1.0).to_numpy()[:, None]
+    forecasts = forecasts.assign(y=forecasts["y"] + 0.01)
+    forecasts[synthetic.LEVELS] = middle + (forecasts[synthetic.LEVELS].to_numpy() - middle) * width
+    if levels is not None:
+        forecasts = forecasts.drop(columns=[name for name in synthetic.LEVELS if float(name) not in levels])
+    figure = render(plots.plot_calibration(Ledger.of(forecasts, made.scales, made.fits, 24)))
+    ax = figure.axes[0]
+    low, high = ax.get_ylim()
+    assert -0.05 < low <= 0
+    assert 1 <= high < 1.05
+    renderer = figure.canvas.get_renderer()
+    words = {text.get_text(): text.get_window_extent(renderer) for text in ax.texts if "too" in text.get_text()}
+    assert set(words) == {"too wide", "too narrow"}
+    drawn = [line for line in ax.lines if line.get_label() != "_leader"]
+    assert drawn
+    for box in words.values():
+        assert not any(line.get_path().transformed(line.get_transform()).intersects_bbox(box, False) for line in drawn)
 
 
 def test_forecasts_draw_history_actuals_median_and_bands(ledger, history):

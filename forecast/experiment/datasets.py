@@ -1,0 +1,80 @@
+"""The data sets that a config names: of the catalogue, or files of one's own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from forecast import catalog
+from forecast.experiment.faults import Fault, nearest
+from forecast.frame import Panel, check_frame
+
+Gaps = Literal["error", "mask", "fill"]
+# A name becomes a folder.
+Name = Annotated[str, Field(pattern=r"^\w[\w .+-]*$", max_length=100)]
+
+
+class Strict(BaseModel):
+    """A part of a config: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Dataset(Strict):
+    """A data set of the catalogue, by its name, or a CSV file of one's own.
+
+    Attributes
+    ----------
+    name: of the catalogue; of a file any name, its stem where none is given.
+    file: path of a `.csv` or `.csv.gz` file in long form, relative to the config file.
+    columns, freq, gaps: as `check_frame` takes them; `gaps` of the experiment holds where none are given here.
+
+    """
+
+    name: Name
+    file: str | None = None
+    columns: dict[str, str] = {}
+    freq: str | int | None = None
+    gaps: Gaps | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return {"name": given}
+        if isinstance(given, Mapping) and isinstance(given.get("file"), str) and "name" not in given:
+            return {"name": Path(given["file"]).name.split(".")[0], **given}
+        return given
+
+    def read(self, folder: Path) -> pd.DataFrame:
+        """Read the long frame; a path that is not absolute starts from `folder`. Raises as `load` and `read_csv` do."""
+        if self.file is None:
+            return catalog.load(self.name)
+        ids, stamps = (self.columns.get(column, column) for column in ("unique_id", "ds"))
+        frame = pd.read_csv(folder / Path(self.file).expanduser(), dtype={ids: "str"})
+        if stamps in frame and not pd.api.types.is_integer_dtype(frame[stamps]):
+            frame[stamps] = pd.to_datetime(frame[stamps], format="ISO8601")
+        return frame
+
+    def panel(self, gaps: Gaps, folder: Path) -> Panel:
+        """Read the data through the door; raises what `read` and `check_frame` raise."""
+        frame, freq = self.read(folder), self.freq
+        if freq is None and self.file is None and pd.api.types.is_datetime64_any_dtype(frame["ds"]):
+            freq = catalog.card(self.name).freq
+        return check_frame(frame, freq=freq, columns=dict(self.columns), gaps=self.gaps or gaps)
+
+
+def unknown_datasets(given: Any) -> list[Fault]:
+    """Give a fault for each name of `datasets`, as the file has them, that the catalogue does not know."""
+    faults, known = [], catalog.names()
+    for number, one in enumerate(given if isinstance(given, list) else [given]):
+        inside = isinstance(one, Mapping)
+        name = one.get("name") if inside and "file" not in one else one
+        if isinstance(name, str) and name not in known:
+            field = ("datasets", number, "name") if inside else ("datasets", number)
+            near = nearest(name, known) or f"known: {', '.join(known)}. "
+            advice = "`forecast datasets` lists all; a file of your own is a mapping with `file`"
+            faults.append(Fault(field, f"unknown data set {name!r}; {near}{advice}"))
+    return faults
