@@ -16,6 +16,7 @@ from lightning.pytorch import Trainer
 from forecast.data import WindowDataModule, Windows
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel
+from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
 from forecast.nn.network import LAST
 from forecast.training import BestWeights, NetworkTraining, Training
@@ -119,8 +120,11 @@ class NeuralForecaster(Forecaster):
         parts = []
         with torch.inference_mode(), _threads(self.training.threads):
             for low in range(0, len(origins), _PREDICTION_BATCH):
-                part = slice(low, low + _PREDICTION_BATCH)
-                values, _, cutoffs = windows.gather(origins.series[part], origins.ends[part] - 1)
+                part = origins.take(slice(low, low + _PREDICTION_BATCH))
+                values, _, cutoffs = windows.gather(part.series, part.ends - 1)
+                empty = ~values.isfinite().any(dim=1)
+                if empty.any():  # a gap as long as the context: the value before it goes on
+                    values[empty, -1] = torch.from_numpy(last_values(panel, part.take(empty.numpy())))
                 parts.append(self.network_(values, cutoffs, LAST).squeeze(1).numpy())
         quantiles = np.concatenate(parts)
         return Forecast(quantiles, mean_of(quantiles, self.quantile_levels))

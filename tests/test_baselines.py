@@ -6,8 +6,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
-from forecast.baselines.history import history, last_values, mean_steps
 from forecast.frame import FrameError, check_frame
+from forecast.history import history, last_values, mean_steps
 from forecast.origins import origins_of
 
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
@@ -318,7 +318,7 @@ def test_forecasts_from_many_origins_are_those_from_each(make):
 def test_the_history_before_origins_is_what_a_loop_finds(monkeypatch):
     panel = check_frame(frame_of(*waves(30, 5, 12, missing=0.4)))
     origins = origins_of(panel, [3, 4, 8, 11, 29] + panel.first[0])
-    monkeypatch.setattr("forecast.baselines.history.GATHERED", 20)  # some at a time
+    monkeypatch.setattr("forecast.history.GATHERED", 20)  # some at a time
     windows, last, steps = history(panel, origins, 7), last_values(panel, origins), mean_steps(panel, origins)
     assert len(origins) == 5 + 2 + 4
     for m in range(len(origins)):

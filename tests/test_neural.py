@@ -263,3 +263,23 @@ def test_just_as_many_steps_are_made_as_were_asked_for(steps, values_per_batch, 
 
     small(training=Training(steps=steps, patience=None), trainer={"callbacks": [See()]}).fit(waves())
     assert made == [(steps, steps)]
+
+
+def test_after_a_gap_longer_than_the_context_the_value_before_it_goes_on():
+    frame = waves(series=2)
+    fitted = small(context_length=24).fit(frame)
+    newer = frame.copy()
+    newer.loc[(newer["unique_id"] == "s1") & (newer["ds"] > "2024-01-08"), "y"] = np.nan
+    forecast = fitted.predict(newer)
+    last = newer.loc[newer["unique_id"] == "s1", "y"].dropna().iloc[-1]
+    assert np.allclose(forecast.loc[forecast["unique_id"] == "s1", "0.1":"0.9"], last)
+    whole = fitted.predict(frame)
+    pd.testing.assert_frame_equal(forecast.query("unique_id == 's0'"), whole.query("unique_id == 's0'"))
+
+
+def test_a_series_that_has_shown_nothing_yet_is_an_error_that_names_it():
+    frame = waves(series=2)
+    fitted = small().fit(frame)
+    silent = frame["unique_id"].eq("s1") & frame["ds"].lt("2024-01-05")
+    with pytest.raises(FrameError, match="'s1' has no observed value up to 2024-01-03"):
+        fitted.predict(frame.assign(y=frame["y"].mask(silent)), cutoffs=["2024-01-03"])

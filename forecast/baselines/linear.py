@@ -5,9 +5,9 @@ from numbers import Real
 
 import numpy as np
 
-from forecast.baselines.history import GATHERED, blocks, carried_forward, history, last_values, mean_steps
 from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import FrameError, Panel
+from forecast.history import GATHERED, blocks, carried_forward, history, last_values, mean_steps
 from forecast.origins import Origins
 from forecast.params import check_positive
 from forecast.quantiles import DECILES

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forecast.baselines.history import GATHERED, blocks, first_rows, history, last_rows, last_values, mean_steps
 from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import Panel
+from forecast.history import GATHERED, blocks, first_rows, history, last_rows, last_values, mean_steps
 from forecast.origins import Origins, origins_of
 from forecast.params import check_positive
 from forecast.quantiles import DECILES

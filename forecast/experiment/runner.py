@@ -172,6 +172,9 @@ def _config(
 def _run(cell: Cell, store: Store) -> Outcome:
     try:
         ledger = cell.compute()
+    except SystemExit as stop:
+        # Some trainers end the process themselves when the user presses Ctrl-C; a library does not.
+        raise KeyboardInterrupt from stop
     except Exception as error:  # whatever a forecaster raises is the result of its cell, and no other's
         store.write_error(cell.key, cell.config, error)
         return "failed"

@@ -28,6 +28,8 @@ from forecast.frame import Panel
 
 _UNFINISHED, _LOCK = ".writing-", ".lock"
 _DONE, _ERROR, _CONFIG, _EXPERIMENT = "done.json", "error.json", "config.json", "experiment.json"
+# Parts of the library that no number of a cell depends on.
+_WITHOUT_NUMBERS = ("__init__.py", "_bundled", "catalog", "cli.py", "experiment", "plots", "saving.py")
 FREE_TO_CHANGE = ("name", "seeds", "forecasters")  # what an experiment may change and keep its folder
 
 
@@ -199,12 +201,11 @@ def checksum_of(panel: Panel) -> str:
 def code_version() -> str:
     """Give the version of this library and a hash of the code that numbers depend on, for work between two versions."""
     package = Path(__file__).parents[1]
-    parts = ["frame", "nn", "baselines", "evaluation", "data.py", "training.py", "forecaster.py", "neural.py"]
-    files = [path for part in parts for path in [package / part, *sorted((package / part).rglob("*.py"))]]
     digest = hashlib.sha256()
-    for path in files:
-        if path.is_file():
-            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package)
+        if name.parts[0] not in _WITHOUT_NUMBERS:
+            digest.update(name.as_posix().encode() + path.read_bytes())
     return f"{__version__}+{digest.hexdigest()[:12]}"
 
 
