@@ -13,6 +13,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from forecast.frame import FrameError, Panel
+from forecast.history import last_rows
+from forecast.origins import origins_of
 
 # values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts; cutoffs (B,), the ordinals of the
 # last context steps
@@ -100,8 +102,8 @@ class FixedBatches(IterableDataset):
 class WindowDataModule(LightningDataModule):
     """Training and validation windows of a panel.
 
-    Labels of training windows end before the last `validation_length` steps of the calendar; labels of validation
-    windows lie within them, while their contexts may reach back before. A validation length of 0 leaves no validation.
+    Labels of training windows end before the last `validation_length` steps up to the last value; labels of validation
+    windows lie behind, while their contexts may reach back before. A validation length of 0 leaves no validation.
 
     Parameters
     ----------
@@ -134,7 +136,9 @@ class WindowDataModule(LightningDataModule):
         self.batch_size = batch_size
         self.batches = batches
         self.seed = seed
-        split = int(panel.last.max()) - validation_length if len(panel) else 0  # last ordinal of a training label
+        # Rows at the end that hold no value yet would be no validation.
+        last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
+        split = int(last.max()) - validation_length  # last ordinal of a training label
         self.training = _training_index(panel, context_length, horizon, patch_length, split)
         self.validation = _validation_index(panel, horizon, split)
         if len(self.training) == 0:

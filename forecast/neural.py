@@ -112,7 +112,7 @@ class NeuralForecaster(Forecaster):
             with _interruptible(trainer):
                 trainer.fit(module, datamodule=data)
         self.network_ = network.cpu().eval()
-        self.validation_loss_ = best.best
+        self.validation_loss_ = best.best if best.weights else None
         self.parameters_ = sum(p.numel() for p in network.parameters())
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:

@@ -114,3 +114,13 @@ def test_a_series_shorter_than_a_window_is_padded_on_the_left():
 def test_series_too_short_for_any_window_are_an_error_that_says_what_is_needed():
     with pytest.raises(FrameError, match=r"'s0', the longest, has 4 rows.* horizon of 4 needs at least 5"):
         module_of(panel_of(lengths=(4, 3), starts=(0, 0)))
+
+
+def test_rows_at_the_end_without_a_value_are_no_validation():
+    panel = panel_of(lengths=(60,), starts=(0,))
+    panel.values[-10:], panel.observed[-10:] = np.nan, False
+    data = module_of(panel, validation_length=8)
+    _, observed, _ = next(iter(data.val_dataloader()))
+    assert observed[:, -H:].any()
+    _, rows = data.training.locate(np.arange(len(data.training)))
+    assert (rows + H).max() == 59 - 10 - 8

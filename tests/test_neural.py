@@ -283,3 +283,10 @@ def test_a_series_that_has_shown_nothing_yet_is_an_error_that_names_it():
     silent = frame["unique_id"].eq("s1") & frame["ds"].lt("2024-01-05")
     with pytest.raises(FrameError, match="'s1' has no observed value up to 2024-01-03"):
         fitted.predict(frame.assign(y=frame["y"].mask(silent)), cutoffs=["2024-01-03"])
+
+
+def test_without_validation_the_last_weights_are_kept_and_saved(tmp_path):
+    forecaster = small(training=Training(steps=3, validation_length=0)).fit(waves())
+    assert forecaster.validation_loss_ is None
+    forecaster.save(tmp_path)
+    pd.testing.assert_frame_equal(Forecaster.load(tmp_path).predict(), forecaster.predict())
