@@ -69,8 +69,10 @@ def _validation(plan: pd.DataFrame, validated: np.ndarray) -> tuple[np.ndarray, 
     """Validation rows end where the fit that is used ended: at the cutoff of the fold that fitted."""
     at = dict(zip(plan["fold"], plan["cutoff"], strict=True))
     fit_cutoff = [at.get(fit, own) for fit, own in zip(plan["fit_fold"], plan["cutoff"], strict=True)]
-    start = instants(plan["validation_start"].where(validated, plan["cutoff"]))
     own, used = instants(plan["cutoff"]), instants(fit_cutoff)
+    start = own.copy()
+    if validated.any():
+        start[validated] = instants(plan["validation_start"][validated])
     return start, np.where(start < used, used, own)
 
 
