@@ -149,6 +149,7 @@ class NeuralForecaster(Forecaster):
             horizon=self.horizon,
             quantile_levels=self.quantile_levels,
             patch_length=self.patch_length_,
+            context_length=self.context_length_,
             season_length=self.season_length_,
         )
 

@@ -99,13 +99,15 @@ class NetworkTraining(LightningModule):
         self.steps = 0
 
     def loss(self, values: Tensor, observed: Tensor, cutoffs: Tensor, origins: slice) -> Tensor:
-        """Give the mean loss of windows (B, T + H) over their origins."""
-        H, P = self.horizon, self.network.patch_length
-        context = values.shape[1] - H
-        scaled = self.network.scaled(values[:, :context], cutoffs, origins)
-        # The labels of an origin are the H steps after its patch.
-        targets = values[:, P:].unfold(1, H, P)[:, origins]  # (B, n, H)
-        counted = observed[:, P:].unfold(1, H, P)[:, origins]
+        """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches."""
+        network = self.network
+        P, reach, context = network.patch_length, network.decoder.reach, values.shape[1] - self.horizon
+        # The labels of an origin are the steps after its patch.
+        after = slice(P, context + reach)
+        targets = values[:, after].unfold(1, reach, P)[:, origins]  # (B, n, reach)
+        counted = observed[:, after].unfold(1, reach, P)[:, origins]
+        led = targets if self.training else None
+        scaled = network.scaled(values[:, :context], cutoffs, origins, led)
         ready = (scaled.scale > 0) & (scaled.count.unsqueeze(-1) >= min(LEAST_READ, context))
         weights = (counted & ready).to(values.dtype)
         targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
@@ -117,7 +119,8 @@ class NetworkTraining(LightningModule):
         for values, observed, cutoffs in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
             if self.steps == self.training_options.steps:
                 return
-            loss = self.loss(values, observed, cutoffs, ALL)
+            self.network.decoder.progress = self.steps / self.training_options.steps
+            loss = self.loss(values, observed, cutoffs, self._origins(values))
             self.manual_backward(loss)
             nn.utils.clip_grad_norm_(self.network.parameters(), self.training_options.clip)
             optimizer.step()
@@ -126,6 +129,19 @@ class NetworkTraining(LightningModule):
             self.loss_sum += loss.detach()
             self.losses += 1
             self.steps += 1
+
+    def on_fit_end(self) -> None:
+        """Leave the decoder as one that is trained, also where training stopped early."""
+        self.network.decoder.progress = 1.0
+
+    def _origins(self, values: Tensor) -> slice:
+        """Give the origins to train on: all, or as many as the decoder bears, spread evenly up to the last."""
+        most = self.network.decoder.trained_origins
+        origins = (values.shape[1] - self.horizon) // self.network.patch_length
+        if most is None or origins <= most:
+            return ALL
+        apart = -(-origins // most)
+        return slice((origins - 1) % apart, None, apart)
 
     def on_train_epoch_end(self) -> None:
         """Log the mean loss of the epoch: one read from the device."""

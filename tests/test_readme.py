@@ -42,7 +42,7 @@ def test_the_backbone_of_ones_own_trains_and_steps():
     from forecast.catalog import load
 
     gru = run_block(BLOCKS[1], "readme_backbone").GRU(width=8)
-    module, x = gru.build().double(), torch.randn(2, 5, 8, dtype=torch.float64)
+    module, x = gru.build(5).double(), torch.randn(2, 5, 8, dtype=torch.float64)
     state, whole = module.init_state(2), module(x)
     for n in range(5):
         y, state = module.step(x[:, n], state)

@@ -1,6 +1,6 @@
 """From values to tokens: P consecutive values, their mask, the drift of the statistics and the place in the season.
 
-B batch, T time step, P patch length, N token, D width.
+B batch, P patch length, N token, D width.
 """
 
 import math
@@ -23,41 +23,37 @@ class PatchEmbedding(nn.Module):
 
     def __init__(self, patch_length: int, width: int, season_length: int):
         super().__init__()
-        self.patch_length = patch_length
         self.season_length = season_length
         self.harmonics = min(_HARMONICS, season_length // 2)
         features = 2 * patch_length + 2 + 2 * self.harmonics
         self.linear = nn.Linear(features, width)
         self.hidden = nn.Sequential(nn.Linear(features, width), nn.SiLU(), nn.Linear(width, width, bias=False))
 
-    def forward(self, values: Tensor, readable: Tensor, ends: Running, cutoffs: Tensor) -> Tensor:
-        """Give tokens (B, N, D) of values and mask (B, T), T = N P.
+    def forward(self, patches: Tensor, readable: Tensor, ends: Running, before: Running, ordinals: Tensor) -> Tensor:
+        """Give tokens (B, N, D) of patches and their mask (B, N, P).
 
-        `ends` are the statistics at the patches' ends (B, N), `cutoffs` (B,) the calendar ordinals of the last steps.
+        `ends` are the statistics at the patches' ends, `before` those one patch earlier; `ordinals` (B, N) are the
+        calendar ordinals of the patches' last steps.
         """
-        location, scale = ends.location.unsqueeze(-1), ends.divisor.unsqueeze(-1)  # (B, N, 1)
-        patches = values.unflatten(1, (-1, self.patch_length))  # (B, N, P)
-        mask = readable.unflatten(1, (-1, self.patch_length))
-        scaled = torch.where(mask, (patches - location) / scale, 0.0)
-        features = [scaled, mask.to(scaled.dtype), _drift(ends)]
+        scaled = (patches - ends.location.unsqueeze(-1)) / ends.divisor.unsqueeze(-1)
+        features = [torch.where(readable, scaled, 0.0), readable.to(scaled.dtype), _drift(before, ends)]
         if self.harmonics:
-            features.append(self._place(cutoffs, patches.shape[1]).to(scaled.dtype))
+            features.append(self._place(ordinals).to(scaled.dtype))
         x = torch.cat(features, dim=-1)
         return self.linear(x) + self.hidden(x)
 
-    def _place(self, cutoffs: Tensor, tokens: int) -> Tensor:
-        """Give sines and cosines of the place in the season at the end of each patch, (B, N, 2 harmonics)."""
-        before = torch.arange(1 - tokens, 1, device=cutoffs.device) * self.patch_length
-        places = (cutoffs.unsqueeze(1) + before) % self.season_length  # (B, N)
-        waves = torch.arange(1, self.harmonics + 1, device=cutoffs.device) * (2 * math.pi / self.season_length)
+    def _place(self, ordinals: Tensor) -> Tensor:
+        """Give sines and cosines of the place in the season, (B, N, 2 harmonics)."""
+        places = ordinals % self.season_length
+        waves = torch.arange(1, self.harmonics + 1, device=ordinals.device) * (2 * math.pi / self.season_length)
         angles = places.unsqueeze(-1) * waves
         return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-def _drift(ends: Running) -> Tensor:
-    """Give how location and scale moved since the patch before, (B, N, 2); zeros where there was none."""
-    moved = (ends.location[:, 1:] - ends.location[:, :-1]) / ends.divisor[:, 1:]
-    stretched = (ends.divisor[:, 1:] / ends.divisor[:, :-1]).log()
-    known = (ends.scale[:, :-1] > 0) & (ends.scale[:, 1:] > 0)
+def _drift(before: Running, ends: Running) -> Tensor:
+    """Give how location and scale moved over each patch, (B, N, 2); zeros where there was nothing before."""
+    moved = (ends.location - before.location) / ends.divisor
+    stretched = (ends.divisor / before.divisor).log()
+    known = (before.scale > 0) & (ends.scale > 0)
     drift = torch.stack([moved.clamp(-10, 10), stretched.clamp(-10, 10)], dim=-1)
-    return nn.functional.pad(torch.where(known.unsqueeze(-1), drift, 0.0), (0, 0, 1, 0))
+    return torch.where(known.unsqueeze(-1), drift, 0.0)

@@ -1,13 +1,15 @@
-"""Causal running location and scale: the statistics at a position come from the values up to it alone.
+"""Causal running location and scale: the statistics at a position come from the last values up to it alone.
 
 Statistics of a whole window would leak its later part into every origin but the last as soon as all origins are
-trained; nothing fails then, the forecasts only get worse. B batch, T time step.
+trained; nothing fails then, the forecasts only get worse. The memory is bounded, so that a stream's statistics go on
+adapting however long it runs. B batch, T time step, N token.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 # A spread below this share of the level is rounding noise of float32, not movement of the series.
 _NOISE = 1e-6
@@ -15,7 +17,7 @@ _NOISE = 1e-6
 
 @dataclass(frozen=True)
 class Running:
-    """Statistics of the values up to each position, all (B, T).
+    """Statistics of the values up to some positions, all (B, N).
 
     Attributes
     ----------
@@ -32,8 +34,12 @@ class Running:
     count: Tensor
 
     def at(self, positions) -> "Running":
-        """Give the statistics at some positions (slice or index along T)."""
+        """Give the statistics at some of the positions (slice or index along N)."""
         return Running(*(x[:, positions] for x in (self.location, self.scale, self.last, self.count)))
+
+    def before(self) -> "Running":
+        """Give at each position the statistics at the one before it; those of nothing at the first."""
+        return Running(*(pad(x[:, :-1], (1, 0)) for x in (self.location, self.scale, self.last, self.count)))
 
     @property
     def divisor(self) -> Tensor:
@@ -41,22 +47,53 @@ class Running:
         return torch.where(self.scale > 0, self.scale, 1.0)
 
 
-def running(values: Tensor, readable: Tensor) -> Running:
-    """Give the running statistics of `values` (B, T), read only where `readable` (B, T); zeros before the first value.
+def running(values: Tensor, readable: Tensor, *, memory: int, every: int = 1) -> Running:
+    """Give statistics of the last `memory` values up to every `every`-th position of `values` (B, T), read where
+    `readable`.
+
+    N = T / every, rounded down. Before the first value all is 0.
+    """
+    begin = _growing(values[:, :memory], readable[:, :memory]).at(slice(every - 1, None, every))
+    first = memory // every * every + every - 1  # the first position that has more than `memory` values before it
+    if first >= values.shape[1]:
+        return begin
+    rest = slice(first + 1 - memory, None)
+    after = _whole(values[:, rest].unfold(1, memory, every), readable[:, rest].unfold(1, memory, every))
+    parts = zip(vars(begin).values(), vars(after).values(), strict=True)
+    return Running(*(torch.cat(part, dim=1) for part in parts))
+
+
+def _growing(values: Tensor, readable: Tensor) -> Running:
+    """Give the statistics of all values up to each position of (B, T).
 
     Sums are taken of differences to the first value, so that float32 keeps a small spread around a high level.
     """
     values = torch.where(readable, values, 0.0)
-    begun = readable.int().argmax(dim=1, keepdim=True)
-    first = values.gather(1, begun)  # (B, 1)
+    first = values.gather(1, readable.int().argmax(dim=1, keepdim=True))  # (B, 1)
     shifted = torch.where(readable, values - first, 0.0)
     count = readable.to(values.dtype).cumsum(1)
     some = count.clamp(min=1)
     mean = shifted.cumsum(1) / some
     variance = (shifted * shifted).cumsum(1) / some - mean * mean
-    location = first + mean
+    source = torch.where(readable, torch.arange(values.shape[1], device=values.device), 0).cummax(1).values
+    return _statistics(count, first + mean, variance, values.gather(1, source))
+
+
+def _whole(values: Tensor, readable: Tensor) -> Running:
+    """Give the statistics of each window (B, N, memory) at its end."""
+    values = torch.where(readable, values, 0.0)
+    first = values.gather(2, readable.int().argmax(dim=2, keepdim=True))  # (B, N, 1)
+    count = readable.to(values.dtype).sum(2)
+    some = count.clamp(min=1)
+    mean = torch.where(readable, values - first, 0.0).sum(2) / some
+    location = first.squeeze(2) + mean
+    variance = torch.where(readable, values - location.unsqueeze(2), 0.0).square().sum(2) / some
+    newest = values.shape[2] - 1 - readable.int().flip(2).argmax(dim=2, keepdim=True)
+    return _statistics(count, location, variance, values.gather(2, newest).squeeze(2))
+
+
+def _statistics(count: Tensor, location: Tensor, variance: Tensor, last: Tensor) -> Running:
     moves = variance > (_NOISE * location) ** 2
     # The root of an inner 1 where nothing moves: the derivative of a root at 0 is infinite.
     scale = torch.where(moves, torch.where(moves, variance, 1.0).sqrt(), 0.0)
-    source = torch.where(readable, torch.arange(values.shape[1], device=values.device), 0).cummax(1).values
-    return Running(torch.where(count > 0, location, 0.0), scale, values.gather(1, source), count)
+    return Running(torch.where(count > 0, location, 0.0), scale, last, count)

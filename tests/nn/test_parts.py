@@ -6,16 +6,14 @@ import pytest
 import torch
 
 from forecast.nn import BACKBONES, Transformer
-from forecast.nn.attention import CausalSelfAttention
 from forecast.nn.losses import pinball
-from forecast.nn.positions import rotary
 from forecast.nn.scaling import running
 
 
 def test_running_statistics_equal_those_of_each_prefix():
     values = torch.randn(4, 50, dtype=torch.float64).cumsum(1)
     readable = torch.rand(4, 50) > 0.3
-    statistics = running(values, readable)
+    statistics = running(values, readable, memory=50)
     for b in range(4):
         for t in range(50):
             seen = values[b, : t + 1][readable[b, : t + 1]]
@@ -26,15 +24,35 @@ def test_running_statistics_equal_those_of_each_prefix():
                 assert statistics.last[b, t] == seen[-1]
 
 
+@pytest.mark.parametrize("every", [1, 5, 8])
+@pytest.mark.parametrize("memory", [7, 8, 20, 40])
+def test_statistics_with_a_memory_equal_those_of_the_last_values(every, memory):
+    values = torch.randn(3, 41, dtype=torch.float64).cumsum(1) + 100
+    readable = torch.rand(3, 41) > 0.3
+    statistics = running(values, readable, memory=memory, every=every)
+    assert statistics.count.shape == (3, 41 // every)
+    for b in range(3):
+        for n in range(41 // every):
+            which = slice(max(0, (n + 1) * every - memory), (n + 1) * every)
+            seen = values[b, which][readable[b, which]]
+            assert statistics.count[b, n] == len(seen)
+            if len(seen):
+                assert math.isclose(statistics.location[b, n], seen.mean(), rel_tol=1e-9)
+                assert math.isclose(statistics.scale[b, n], seen.std(correction=0), rel_tol=1e-6, abs_tol=1e-6)
+                assert statistics.last[b, n] == seen[-1]
+            else:
+                assert statistics.location[b, n] == statistics.scale[b, n] == 0
+
+
 def test_a_small_spread_around_a_high_level_survives_float32():
     values = 1e5 + torch.randn(1, 300, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    exact = running(values, torch.ones(1, 300, dtype=torch.bool)).scale
-    rough = running(values.float(), torch.ones(1, 300, dtype=torch.bool)).scale
+    exact = running(values, torch.ones(1, 300, dtype=torch.bool), memory=300).scale
+    rough = running(values.float(), torch.ones(1, 300, dtype=torch.bool), memory=300).scale
     torch.testing.assert_close(rough[:, 10:].double(), exact[:, 10:], rtol=0.02, atol=0)
 
 
 def test_a_series_that_has_not_moved_has_no_scale():
-    assert (running(torch.full((1, 20), 1e7 / 3), torch.ones(1, 20, dtype=torch.bool)).scale == 0).all()
+    assert (running(torch.full((1, 20), 1e7 / 3), torch.ones(1, 20, dtype=torch.bool), memory=20).scale == 0).all()
 
 
 def test_pinball_equals_the_loop_over_its_definition():
@@ -61,28 +79,6 @@ def test_pinball_ignores_targets_that_do_not_count_even_nan():
 
 def test_pinball_is_zero_where_nothing_counts():
     assert pinball(torch.ones(1, 1, 1), torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([0.5])) == 0
-
-
-def test_attention_equals_its_definition_head_by_head():
-    attention = CausalSelfAttention(16, heads=2, dropout=0.0).double()
-    x = torch.randn(1, 6, 16, dtype=torch.float64)
-    q, k, v = attention._heads(x, torch.arange(6))
-    merged = []
-    for head in range(2):
-        scores = q[0, head] @ k[0, head].T / math.sqrt(8)
-        scores[torch.ones(6, 6).triu(1).bool()] = -torch.inf
-        merged.append(scores.softmax(-1) @ v[0, head])
-    torch.testing.assert_close(attention(x)[0], attention.out(torch.cat(merged, dim=-1)))
-
-
-def test_rotary_products_depend_on_distance_alone():
-    q, k = torch.randn(1, 1, 1, 8, dtype=torch.float64), torch.randn(1, 1, 1, 8, dtype=torch.float64)
-
-    def product(at_q, at_k):
-        return float((rotary(q, torch.tensor([at_q])) * rotary(k, torch.tensor([at_k]))).sum())
-
-    assert math.isclose(product(7, 3), product(100_007, 100_003), rel_tol=1e-9)
-    assert not math.isclose(product(7, 3), product(7, 4), rel_tol=1e-3)
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():

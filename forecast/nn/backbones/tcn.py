@@ -9,6 +9,7 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from forecast.nn.backbones.contract import Backbone, CausalModule
 
@@ -25,31 +26,28 @@ class TCN(Backbone):
     kernel_size: int = 3
     dropout: float = 0.3
 
-    def build(self) -> "TCNModule":
+    def build(self, tokens: int) -> "TCNModule":
         """Give the module with fresh weights."""
+        del tokens
         return TCNModule(self)
 
 
 class CausalConvolution(nn.Module):
-    """A convolution padded with zeros on the left only, so that token n never reads token n + 1."""
+    """A convolution that sees zeros before the first token, so that token n never reads token n + 1."""
 
     def __init__(self, width: int, kernel_size: int, dilation: int):
         super().__init__()
         self.past = (kernel_size - 1) * dilation  # tokens before its own that an output reads
         self.conv = nn.Conv1d(width, width, kernel_size, dilation=dilation)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Convolve (B, N, D) along N."""
-        return self.conv(nn.functional.pad(x.transpose(1, 2), (self.past, 0))).transpose(1, 2)
-
     def init_state(self, batch: int) -> Tensor:
-        """Give a buffer (B, past, D) of zeros, which are what the padding puts before the first token."""
+        """Give a buffer (B, past, D) of zeros."""
         return self.conv.weight.new_zeros(batch, self.past, self.conv.in_channels)
 
-    def step(self, x: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the output (B, D) at one more token (B, D), and the buffer (B, past, D) for the next."""
-        seen = torch.cat([buffer, x.unsqueeze(1)], dim=1)
-        return self.conv(seen.transpose(1, 2)).squeeze(2), seen[:, 1:]
+    def advance(self, x: Tensor, buffer: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Convolve n more tokens (B, n, D); give the buffer of the last tokens for the next."""
+        seen = pad(x, (0, 0, self.past, 0)) if buffer is None else torch.cat([buffer, x], dim=1)
+        return self.conv(seen.transpose(1, 2)).transpose(1, 2), seen[:, seen.shape[1] - self.past :]
 
 
 class Block(nn.Module):
@@ -63,18 +61,14 @@ class Block(nn.Module):
         self.second = CausalConvolution(config.width, config.kernel_size, dilation)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
-        return x + self.dropout(self.second(self.between(self.first(self.norm(x)))))
-
     def init_state(self, batch: int) -> Buffers:
         """Give a buffer of zeros for each convolution."""
         return self.first.init_state(batch), self.second.init_state(batch)
 
-    def step(self, x: Tensor, buffers: Buffers) -> tuple[Tensor, Buffers]:
-        """(B, D) -> (B, D), with a buffer for each convolution."""
-        y, first = self.first.step(self.norm(x), buffers[0])
-        y, second = self.second.step(self.between(y), buffers[1])
+    def advance(self, x: Tensor, buffers: Buffers | tuple[None, None]) -> tuple[Tensor, Buffers]:
+        """(B, n, D) -> (B, n, D), with a buffer for each convolution."""
+        y, first = self.first.advance(self.norm(x), buffers[0])
+        y, second = self.second.advance(self.between(y), buffers[1])
         return x + self.dropout(y), (first, second)
 
 
@@ -86,20 +80,14 @@ class TCNModule(CausalModule):
         self.blocks = cast("list[Block]", nn.ModuleList(Block(config, 2**level) for level in range(config.depth)))
         self.receptive_field = 1 + 2 * (config.kernel_size - 1) * (2**config.depth - 1)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Give the states of all tokens, (B, N, D)."""
-        for block in self.blocks:
-            x = block(x)
-        return x
-
     def init_state(self, batch: int) -> tuple[Buffers, ...]:
         """Give the buffers of every block."""
         return tuple(block.init_state(batch) for block in self.blocks)
 
-    def step(self, x: Tensor, state: tuple[Buffers, ...]) -> tuple[Tensor, tuple[Buffers, ...]]:
-        """Move every buffer on by one token (B, D)."""
+    def advance(self, x: Tensor, state: tuple[Buffers, ...] | None = None) -> tuple[Tensor, tuple[Buffers, ...]]:
+        """Move every buffer on by n tokens (B, n, D)."""
         kept = []
-        for block, buffers in zip(self.blocks, state, strict=True):
-            x, buffers = block.step(x, buffers)
+        for block, buffers in zip(self.blocks, state or [(None, None)] * len(self.blocks), strict=True):
+            x, buffers = block.advance(x, buffers)
             kept.append(buffers)
         return x, tuple(kept)

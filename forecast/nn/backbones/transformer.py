@@ -10,20 +10,22 @@ from typing import cast
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
-from forecast.nn.attention import CausalSelfAttention
 from forecast.nn.backbones.contract import Backbone, CausalModule
-
-Cache = tuple[Tensor, Tensor]  # keys and values, (B, A, N, K) each
+from forecast.nn.self_attention import Cache, CausalSelfAttention
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Backbone):
-    """`depth` blocks of causal self-attention with `heads` heads and a gated feed-forward network."""
+    """`depth` blocks of causal self-attention with `heads` heads and a gated feed-forward network.
+
+    A block attends to the last `window` tokens; None for as many as there are in a context.
+    """
 
     family = "direct-prediction"
     width: int = 64
     depth: int = 2
     heads: int = 4
+    window: int | None = None
     dropout: float = 0.3
 
     def __post_init__(self) -> None:
@@ -34,9 +36,9 @@ class Transformer(Backbone):
                 "which rotary positions turn in pairs"
             )
 
-    def build(self) -> "TransformerModule":
+    def build(self, tokens: int) -> "TransformerModule":
         """Give the module with fresh weights."""
-        return TransformerModule(self)
+        return TransformerModule(self, self.window or tokens)
 
 
 class FeedForward(nn.Module):
@@ -57,22 +59,17 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """Attention between tokens, then a feed-forward network at each, both around residual connections."""
 
-    def __init__(self, config: Transformer):
+    def __init__(self, config: Transformer, window: int):
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.width)
-        self.attention = CausalSelfAttention(config.width, heads=config.heads, dropout=config.dropout)
+        self.attention = CausalSelfAttention(config.width, heads=config.heads, window=window, dropout=config.dropout)
         self.feed_forward_norm = nn.RMSNorm(config.width)
         self.feed_forward = FeedForward(config.width)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
-        x = x + self.dropout(self.attention(self.attention_norm(x)))
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-
-    def step(self, x: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
-        """(B, D) -> (B, D), with the keys and values of the tokens before."""
-        y, cache = self.attention.step(self.attention_norm(x), cache)
+    def advance(self, x: Tensor, cache: Cache | None) -> tuple[Tensor, Cache]:
+        """(B, n, D) -> (B, n, D), with keys and values of the tokens before."""
+        y, cache = self.attention.advance(self.attention_norm(x), cache)
         x = x + self.dropout(y)
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), cache
 
@@ -80,26 +77,19 @@ class Block(nn.Module):
 class TransformerModule(CausalModule):
     """Stack of blocks."""
 
-    receptive_field = None
-
-    def __init__(self, config: Transformer):
+    def __init__(self, config: Transformer, window: int):
         super().__init__()
-        self.blocks = cast("list[Block]", nn.ModuleList(Block(config) for _ in range(config.depth)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Give the states of all tokens, (B, N, D)."""
-        for block in self.blocks:
-            x = block(x)
-        return x
+        self.blocks = cast("list[Block]", nn.ModuleList(Block(config, window) for _ in range(config.depth)))
+        self.receptive_field = 1 + config.depth * (window - 1)
 
     def init_state(self, batch: int) -> tuple[Cache, ...]:
         """Give an empty cache for every block."""
         return tuple(block.attention.init_state(batch) for block in self.blocks)
 
-    def step(self, x: Tensor, state: tuple[Cache, ...]) -> tuple[Tensor, tuple[Cache, ...]]:
-        """Add one token (B, D) to every cache."""
+    def advance(self, x: Tensor, state: tuple[Cache, ...] | None = None) -> tuple[Tensor, tuple[Cache, ...]]:
+        """Add n tokens (B, n, D) to every cache."""
         kept = []
-        for block, cache in zip(self.blocks, state, strict=True):
-            x, cache = block.step(x, cache)
+        for block, cache in zip(self.blocks, state or [None] * len(self.blocks), strict=True):
+            x, cache = block.advance(x, cache)
             kept.append(cache)
         return x, tuple(kept)

@@ -2,7 +2,8 @@
 
 from forecast.nn.decoders.contract import Decoder, DecoderModule
 from forecast.nn.decoders.direct import Direct
+from forecast.nn.decoders.recursive import Recursive
 
-DECODERS: dict[str, type[Decoder]] = {"direct": Direct}
+DECODERS: dict[str, type[Decoder]] = {"direct": Direct, "recursive": Recursive}
 
-__all__ = ["DECODERS", "Decoder", "DecoderModule", "Direct"]
+__all__ = ["DECODERS", "Decoder", "DecoderModule", "Direct", "Recursive"]

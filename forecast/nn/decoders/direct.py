@@ -6,37 +6,39 @@ B batch, N token, D width, H horizon, Q quantile level.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
 from forecast.nn.decoders.contract import Decoder, DecoderModule
+from forecast.nn.decoders.readout import Readout
 
 
 @dataclass(frozen=True, kw_only=True)
 class Direct(Decoder):
     """One linear map from a normalised state to all steps and levels (as MQ-RNN: Wen et al. 2017, arXiv 1711.11053)."""
 
+    streams = True
     dropout: float = 0.1
 
-    def build(self, width: int, horizon: int, quantile_levels: Sequence[float]) -> "DirectModule":
+    def build(self, width: int, horizon: int, quantile_levels: Sequence[float], patch_length: int) -> "DirectModule":
         """Give the module with fresh weights."""
-        return DirectModule(self, width, horizon, quantile_levels)
+        del patch_length
+        return DirectModule(width, horizon, len(quantile_levels), self.dropout)
 
 
 class DirectModule(DecoderModule):
-    """RMS norm, dropout, one linear map."""
+    """RMS norm, dropout, one linear map to `reach` steps and all levels."""
 
-    def __init__(self, config: Direct, width: int, horizon: int, quantile_levels: Sequence[float]):
+    def __init__(self, width: int, reach: int, levels: int, dropout: float, paths: int = 1):
         super().__init__()
-        self.horizon = horizon
+        self.reach = reach
+        self.paths = paths
         self.norm = nn.RMSNorm(width)
-        self.dropout = nn.Dropout(config.dropout)
-        self.linear = nn.Linear(width, horizon * len(quantile_levels))
-        with torch.no_grad():  # a fresh network says little, and its loss begins near that of its starting point
-            self.linear.weight.mul_(0.1)
-            self.linear.bias.zero_()
+        self.dropout = nn.Dropout(dropout)
+        self.readout = Readout(width, reach, levels)
 
-    def forward(self, states: Tensor, origins: slice, known_future: Tensor | None = None) -> Tensor:
-        """(B, N, D) -> (B, n origins, H, Q); covariates known ahead have no way into one linear map of the state."""
-        del known_future
-        return self.linear(self.dropout(self.norm(states[:, origins]))).unflatten(-1, (self.horizon, -1))
+    def forward(
+        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
+    ) -> Tensor:
+        """(B, N, D) -> (B, n origins, reach, Q); what is known ahead has no way into one linear map of the state."""
+        del targets, known_future
+        return self.readout(self.dropout(self.norm(states[:, origins])))
