@@ -36,40 +36,42 @@ def roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinals
 
 def _roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinals: Tensor, state) -> Tensor:
     paths, P = network.decoder.paths, network.patch_length
-    points = ((torch.arange(_POINTS, device=first.device) + 0.5) / _POINTS).to(first.dtype)
+    points = at_levels(_even(_POINTS, first), network.normal).T  # (Q, points)
     # Path after path, each with the whole batch: what belongs together in a batch stays together.
     quantiles, values, ordinals = (x.repeat(paths, *[1] * (x.ndim - 1)) for x in (first, values, ordinals))
     state = map_state(lambda x: x.repeat(paths, *[1] * (x.ndim - 1)), state)
     steps = [first]
     while P * len(steps) < network.horizon:
-        drawn = at_levels(quantiles, _levels(paths, len(steps), first), network.normal)  # (S B, P)
-        values = torch.cat([values[:, P:], drawn], dim=1)
+        order = torch.randperm(paths, generator=torch.Generator().manual_seed(len(steps)))
+        drawn = at_levels(_even(paths, first)[order], network.normal).repeat_interleave(len(first), 0)  # (S B, Q)
+        values = torch.cat([values[:, P:], (quantiles @ drawn.unsqueeze(-1)).squeeze(-1)], dim=1)
         ordinals = ordinals + P
         patch = network.read_last(values, ordinals)
         states, state = network.backbone.advance(network.tokens(patch), state)
         quantiles = network.decode(patch, states, slice(-1, None)).in_units().squeeze(1)  # (S B, P, Q)
-        spread = torch.stack([at_levels(quantiles, point.expand(len(quantiles)), network.normal) for point in points])
-        pooled = spread.unflatten(1, (paths, -1)).flatten(0, 1)  # (points S, B, P)
-        steps.append(torch.quantile(pooled, torch.special.ndtr(network.normal), dim=0).permute(1, 2, 0))
+        pooled = (quantiles @ points).unflatten(0, (paths, -1)).permute(1, 2, 0, 3).flatten(2)  # (B, P, S points)
+        steps.append(torch.quantile(pooled, torch.special.ndtr(network.normal), dim=2).permute(1, 2, 0))
     return torch.cat(steps, dim=1)[:, : network.horizon]
 
 
-def _levels(paths: int, patch: int, like: Tensor) -> Tensor:
-    """Give a level for each row, (S B,): evenly spread over paths, in an order that depends on the patch alone."""
-    order = torch.randperm(paths, generator=torch.Generator().manual_seed(patch))
-    return ((order + 0.5) / paths).to(like).repeat_interleave(like.shape[0])
+def _even(count: int, like: Tensor) -> Tensor:
+    """Give so many levels, spread evenly."""
+    return ((torch.arange(count, device=like.device) + 0.5) / count).to(like.dtype)
 
 
-def at_levels(quantiles: Tensor, levels: Tensor, normal: Tensor) -> Tensor:
-    """Give each row's value at a level (R,) of its quantiles (R, P, Q), whose own levels are those of `normal` (Q,).
+def at_levels(levels: Tensor, normal: Tensor) -> Tensor:
+    """Give the weights (L, Q) with which known quantiles make up those at other levels (L,).
 
-    On the scale of normal quantiles the values are joined by straight lines, and the outer ones go on.
+    The known levels are those of the normal quantiles `normal` (Q,): on their scale values are joined by straight
+    lines, of which the outer ones go on.
     """
-    if quantiles.shape[-1] == 1:
-        return quantiles.squeeze(-1)
+    if len(normal) == 1:
+        return torch.ones_like(levels).unsqueeze(1)
     z = torch.special.ndtri(levels)
-    right = torch.searchsorted(normal, z).clamp(1, len(normal) - 1)  # (R,)
-    share = ((z - normal[right - 1]) / (normal[right] - normal[right - 1])).unsqueeze(-1)  # (R, 1)
-    index = right.view(-1, 1, 1).expand(-1, quantiles.shape[1], 1)
-    low, high = (quantiles.gather(2, index - back).squeeze(-1) for back in (1, 0))
-    return low + share * (high - low)
+    right = torch.searchsorted(normal, z).clamp(1, len(normal) - 1)
+    share = (z - normal[right - 1]) / (normal[right] - normal[right - 1])
+    weights = torch.zeros(len(levels), len(normal), dtype=levels.dtype, device=levels.device)
+    rows = torch.arange(len(levels), device=levels.device)
+    weights[rows, right - 1] = 1 - share
+    weights[rows, right] = share
+    return weights
