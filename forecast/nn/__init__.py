@@ -5,20 +5,58 @@ One legend of letters for all trailing shape comments:
 **A** attention head, **K** head size, **H** horizon, **Q** quantile level, **S** series.
 """
 
-from forecast.nn.backbones import BACKBONES, LSTM, TCN, Backbone, CausalModule, Transformer
-from forecast.nn.decoders import DECODERS, Decoder, DecoderModule, Direct
+from forecast.nn.backbones import (
+    BACKBONES,
+    GRU,
+    LSTM,
+    RNN,
+    TCN,
+    AttentiveRNN,
+    Backbone,
+    CausalModule,
+    GraphTransformer,
+    Identity,
+    Linear,
+    MinGRU,
+    Transformer,
+    VanillaTransformer,
+    WaveNet,
+)
+from forecast.nn.decoders import (
+    DECODERS,
+    AttentionDecoder,
+    ContextVector,
+    CrossAttention,
+    Decoder,
+    DecoderModule,
+    Direct,
+    Recursive,
+)
 from forecast.nn.network import ForecastNetwork
 
 __all__ = [
     "BACKBONES",
     "DECODERS",
+    "GRU",
     "LSTM",
+    "RNN",
     "TCN",
+    "AttentionDecoder",
+    "AttentiveRNN",
     "Backbone",
     "CausalModule",
+    "ContextVector",
+    "CrossAttention",
     "Decoder",
     "DecoderModule",
     "Direct",
     "ForecastNetwork",
+    "GraphTransformer",
+    "Identity",
+    "Linear",
+    "MinGRU",
+    "Recursive",
     "Transformer",
+    "VanillaTransformer",
+    "WaveNet",
 ]

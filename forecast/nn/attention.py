@@ -151,4 +151,6 @@ class AdditiveScore(nn.Module):
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Give scores (..., n, m) of queries (..., n, D) and projected data `keys` (..., m, size)."""
-        return self.score((self.query(queries).unsqueeze(-2) + keys.unsqueeze(-3)).tanh()).squeeze(-1)
+        inside = (2 * self.query(queries)).unsqueeze(-2) + (2 * keys).unsqueeze(-3)  # (..., n, m, size)
+        # tanh x = 2 sigmoid(2 x) - 1, and on a processor torch's sigmoid takes a sixth of the time of its tanh.
+        return 2 * self.score(inside.sigmoid()).squeeze(-1) - self.score.weight.sum()

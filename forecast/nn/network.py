@@ -15,7 +15,7 @@ from forecast.nn.backbones import Backbone, State
 from forecast.nn.decoders import Decoder
 from forecast.nn.patching import PatchEmbedding
 from forecast.nn.rollout import roll_out
-from forecast.nn.scaling import Running, running
+from forecast.nn.scaling import Running, of_windows, running
 
 ALL = slice(None)
 LAST = slice(-1, None)
@@ -158,12 +158,16 @@ class ForecastNetwork(nn.Module):
             )
         return torch.stack(forecasts, dim=1)
 
-    def forecast(self, values: Tensor, ordinals: Tensor, states: Tensor, state: State) -> Tensor:
+    def forecast(
+        self, values: Tensor, ordinals: Tensor, states: Tensor, state: State, patch: Patches | None = None
+    ) -> Tensor:
         """Give the quantiles (B, H, Q) after the last of `values` (B, reading), at `ordinals` (B,).
 
-        `states` (B, n, D) end with that of the last patch; `state` is what the backbone carries on from there.
+        `states` (B, n, D) end with that of the last patch; `state` is what the backbone carries on from there. `patch`
+        is that last one, where it was read already.
         """
-        first = self.decode(self.read_last(values, ordinals), states[:, -1:], LAST).in_units().squeeze(1)
+        patch = patch or self.read_last(values, ordinals)
+        first = self.decode(patch, states[:, -1:], LAST).in_units().squeeze(1)
         return first if first.shape[1] >= self.horizon else roll_out(self, first, values, ordinals, state)
 
     def read(self, values: Tensor, cutoffs: Tensor) -> Patches:
@@ -186,13 +190,10 @@ class ForecastNetwork(nn.Module):
         readable = values.isfinite()
         values = torch.where(readable, values, 0.0)
 
-        def statistics(end: int) -> Running:
-            which = slice(end - L, end)
-            return running(values[:, which], readable[:, which], memory=L).at(LAST)
-
         patch, patch_readable = (x[:, -P:].unsqueeze(1) for x in (values, readable))
         recent, recent_readable = (x[:, -self.recent :].unsqueeze(1) for x in (values, readable))
-        ends, before = statistics(values.shape[1]), statistics(values.shape[1] - P)
+        both = of_windows(*(x[:, -L - P :].unfold(1, L, P) for x in (values, readable)))  # (B, 2)
+        ends, before = both.at(LAST), both.at(slice(1))
         return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals.unsqueeze(1))
 
     def tokens(self, patches: Patches) -> Tensor:

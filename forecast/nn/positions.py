@@ -70,3 +70,8 @@ class AbsolutePositions(nn.Module):
             count = self.init_state(len(x))
         positions = count.unsqueeze(1) + torch.arange(x.shape[1], device=x.device)  # (B, n)
         return x + embedding(positions % self.window, self.table).to(x.dtype), (count + x.shape[1]) % self.window
+
+
+def absolute_positions(kind: str, width: int, window: int) -> AbsolutePositions | None:
+    """Give positions of a kind that is added to tokens; None for any other, such as rotary ones."""
+    return AbsolutePositions(kind, width, window) if kind in ("sinusoidal", "learned") else None

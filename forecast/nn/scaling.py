@@ -58,7 +58,7 @@ def running(values: Tensor, readable: Tensor, *, memory: int, every: int = 1) ->
     if first >= values.shape[1]:
         return begin
     rest = slice(first + 1 - memory, None)
-    after = _whole(values[:, rest].unfold(1, memory, every), readable[:, rest].unfold(1, memory, every))
+    after = of_windows(values[:, rest].unfold(1, memory, every), readable[:, rest].unfold(1, memory, every))
     parts = zip(vars(begin).values(), vars(after).values(), strict=True)
     return Running(*(torch.cat(part, dim=1) for part in parts))
 
@@ -79,8 +79,8 @@ def _growing(values: Tensor, readable: Tensor) -> Running:
     return _statistics(count, first + mean, variance, values.gather(1, source))
 
 
-def _whole(values: Tensor, readable: Tensor) -> Running:
-    """Give the statistics of each window (B, N, memory) at its end."""
+def of_windows(values: Tensor, readable: Tensor) -> Running:
+    """Give the statistics of each window (B, N, memory), those of `running` at its end."""
     values = torch.where(readable, values, 0.0)
     first = values.gather(2, readable.int().argmax(dim=2, keepdim=True))  # (B, N, 1)
     count = readable.to(values.dtype).sum(2)

@@ -69,10 +69,11 @@ class CausalSelfAttention(nn.Module):
             q, k = rotary(torch.cat([q, k], dim=1), new).chunk(2, dim=1)
         if cache is None:
             mask = None if n <= self.window else causal_mask(new, new, self.window).unsqueeze(1)  # (1, 1, n, n)
-            kept = (pad(t[:, :, max(0, n - past) :], (0, 0, max(0, past - n), 0)) for t in (k, v))
+            short = max(0, past - n)
+            kept_k, kept_v = (pad(t[:, :, n + short - past :], (0, 0, short, 0)) for t in (k, v))
         else:
             k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
             old = seen.unsqueeze(1) + torch.arange(-past, 0, device=x.device)
             mask = causal_mask(new, torch.cat([old, new], dim=1), self.window).unsqueeze(1)  # (B, 1, n, W - 1 + n)
-            kept = (t[:, :, t.shape[2] - past :] for t in (k, v))
-        return q, k, v, mask, (*kept, seen + n)
+            kept_k, kept_v = (t[:, :, n:] for t in (k, v))
+        return q, k, v, mask, (kept_k, kept_v, seen + n)

@@ -2,92 +2,198 @@
 
 A token is a patch of P values, and every forecast has to see the newest one. So there are P phase states, one for each
 place at which a patch may end; a new value advances one of them. The forecasts are those of the whole sequence up to
-the value, its first patch filled up on the left. B sequences, P patch length, T time step, H horizon, Q quantile level.
+the value, its first patch filled up on the left. B sequences, P patch length, D width, H horizon, Q quantile level,
+n new values.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from forecast.nn.network import ForecastNetwork
-from forecast.nn.states import map_state
+from forecast.nn.network import ForecastNetwork, Patches
+from forecast.nn.states import map_state, tensors_of
 
-_TOKENS = 512  # read at a time when a history is read: bounds the memory of attention
+# Read at a time where there is much to read; bounds memory.
+_TOKENS = 8192
+_TOKENS_OF_ONE = 512  # of one phase of one sequence: what attention needs grows with its square
 
 
 class Streams:
     """Carries a network over `count` sequences.
 
-    `state` is a plain nested dict of tensors, sequences first: `values` (B, reading), the last of each sequence,
-    `seen` (B,), `ordinals` (B,) of the last value, and `phases`, the backbone's state with a second axis of P.
+    `state` is a plain nested dict of tensors, sequences first, whose size does not depend on how much was read:
+    `values` (B, reading), the last of each sequence, `seen` (B,), `ordinals` (B,) of the last value, `newest` (B, D),
+    the backbone's state at it, and `phases`, what the backbone carries on, with a second axis of P.
+
+    Sequences are named by their rows, (B,) int64, each at most once in a call. Where the backbone reads sequences in
+    groups of `series`, a group lies in consecutive rows and is carried as a whole.
     """
 
     def __init__(self, network: ForecastNetwork, count: int):
         self.network = network
-        like = network.blend
-        phases = network.backbone.init_state(count * network.patch_length)
-        self.state: dict[str, Any] = {
-            "values": like.new_full((count, network.reading), torch.nan),
-            "seen": torch.zeros(count, dtype=torch.int64, device=like.device),
-            "ordinals": torch.zeros(count, dtype=torch.int64, device=like.device),
-            "phases": map_state(lambda x: x.unflatten(0, (count, network.patch_length)).clone(), phases),
-        }
+        self.state: dict[str, Any] = _nothing_read(network, count)
+        self._undo: list[tuple[Tensor, Any, Tensor]] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the state."""
+        return sum(tensor.nbytes for tensor in self.tensors().values())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Give the tensors of the state by name; `restore` takes them."""
+        return tensors_of(self.state)
+
+    @torch.inference_mode()
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Go on from a state that `tensors` gave, of as many sequences.
+
+        Raises
+        ------
+        ValueError: tensors of other names or shapes.
+
+        """
+        own, given = ({n: tuple(t.shape) for n, t in part.items()} for part in (self.tensors(), tensors))
+        if own != given:
+            raise ValueError(f"a state of {given}; expected {own}: give that of the same network and as many sequences")
+        for name, kept in self.tensors().items():
+            kept.copy_(tensors[name])
+
+    @torch.inference_mode()
+    def grow(self, count: int) -> None:
+        """Make room for `count` more sequences, after the others."""
+        more = _nothing_read(self.network, count)
+        self.state = map_state(lambda kept, new: torch.cat([kept, new]), self.state, more)
+
+    @torch.inference_mode()
+    def place(self, rows: Tensor, ordinals: Tensor) -> None:
+        """Let sequences of which nothing was read yet begin at `ordinals` (B,)."""
+        self._put(rows, ordinals=ordinals - 1)
 
     def begin(self, rows: Tensor, values: Tensor, ordinals: Tensor) -> Tensor:
-        """Read the histories (B, T) of sequences `rows` that have none yet, up to `ordinals` (B,).
+        """Read the histories (B, T) of sequences of which nothing was read yet, up to `ordinals` (B,).
 
         Gives their quantiles (B, H, Q).
         """
-        network, P, T = self.network, self.network.patch_length, values.shape[1]
-        values = values.to(network.blend.dtype)
-        ends = torch.arange(T - 1, max(T - 1 - P, -1), -1)  # where the last patch of each phase ends
-        tokens = ends // P + 1
-        newest: Any = None
-        for length in tokens.unique().tolist():
-            phases = ends[tokens == length]
-            cut = [pad(values[:, : end + 1], (length * P - int(end) - 1, 0), value=torch.nan) for end in phases]
-            cutoffs = (ordinals + (phases - T + 1).unsqueeze(1)).flatten()  # phase after phase, each with all sequences
-            states, state = self._read(torch.cat(cut), cutoffs)
-            for number, end in enumerate(phases.tolist()):
-                which = slice(number * len(rows), (number + 1) * len(rows))
-                one = map_state(lambda x: x[which], state)  # noqa: B023 (called at once)
-                self._keep(rows, torch.full_like(rows, end % P), one)
-                if end == T - 1:
-                    newest = states[which], one
-        last = pad(values, (network.reading, 0), value=torch.nan)[:, -network.reading :]
-        self.state["values"][rows] = last
-        self.state["seen"][rows] = T
-        self.state["ordinals"][rows] = ordinals
-        return network.forecast(last, ordinals, *newest)
+        self.place(rows, ordinals - values.shape[1] + 1)
+        self.advance(rows, values)
+        return self.forecast(rows)
 
+    @torch.inference_mode()
+    def advance(self, rows: Tensor, values: Tensor) -> None:
+        """Take n more values (B, n), NaN where they are missing, of sequences."""
+        for some, read in self._parts(rows, values):
+            longest = self.network.patch_length * _TOKENS_OF_ONE
+            for part in read.split(max(1, min(longest, _TOKENS // len(some))), dim=1):
+                self._advance(some, part)
+
+    @torch.inference_mode()
     def step(self, rows: Tensor, values: Tensor) -> Tensor:
-        """Take one more value (B,), NaN where it is missing, of sequences `rows`; give their quantiles (B, H, Q)."""
+        """Take one more value (B,), NaN where it is missing, of sequences; give their quantiles (B, H, Q)."""
+        parts = self._parts(rows, values.unsqueeze(1))
+        return torch.cat([self._forecast(some, self._advance(some, value)) for some, value in parts])
+
+    @torch.inference_mode()
+    def forecast(self, rows: Tensor) -> Tensor:
+        """Give the quantiles (B, H, Q) of sequences after their last values."""
+        return torch.cat([self._forecast(some) for some, _ in self._parts(rows, rows)])
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Take back all that is done inside, should it end in an error."""
+        state, self._undo = self.state, []
+        try:
+            yield
+        except BaseException:
+            with torch.inference_mode():
+                for kept, index, before in reversed(self._undo):
+                    kept[index] = before
+            self.state = state
+            raise
+        finally:
+            self._undo = None
+
+    def _parts(self, rows: Tensor, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Go through sequences some at a time, groups as a whole."""
+        group = getattr(self.network.backbone, "series", 1)
+        size = max(1, _TOKENS // group) * group
+        return zip(rows.split(size), values.split(size), strict=True)
+
+    def _advance(self, rows: Tensor, values: Tensor) -> Patches | None:
+        """Advance each phase to which one of the n new values belongs, all in one batch, lane after lane.
+
+        Gives the last patch of each sequence, if it was read by itself.
+        """
         network, state = self.network, self.state
-        last = torch.cat([state["values"][rows, 1:], values.to(state["values"]).unsqueeze(1)], dim=1)
-        ordinals, phase = state["ordinals"][rows] + 1, state["seen"][rows] % network.patch_length
-        carried = map_state(lambda x: x[rows, phase], state["phases"])
-        states, carried = network.backbone.advance(network.tokens(network.read_last(last, ordinals)), carried)
-        self._keep(rows, phase, carried)
-        state["values"][rows] = last
-        state["seen"][rows] += 1
-        state["ordinals"][rows] = ordinals
-        return network.forecast(last, ordinals, states, carried)
+        P, n, reading = network.patch_length, values.shape[1], network.reading
+        seen, ordinals = state["seen"][rows], state["ordinals"][rows]
+        window = torch.cat([state["values"][rows], values.to(state["values"])], dim=1)  # (B, reading + n)
+        fill = -reading % P  # so that what is read divides into patches
+        filled = pad(window, (fill, 0), value=torch.nan)
+        # Lane l holds the tokens that end with the new values l, l + P, l + 2 P, ...: the first lanes one more than
+        # the others.
+        longest, first = -(-n // P), (n - 1) % P + 1
+        advanced, patch, newest = [], None, None
+        for tokens, lanes in ((longest, range(first)), (longest - 1, range(first, P))):
+            if not tokens or not lanes:
+                continue
+            size = fill + reading + (tokens - 1) * P
+            cut = filled.unfold(1, size, 1)[:, 1 + lanes.start : 1 + lanes.stop].transpose(0, 1).flatten(0, 1)
+            lane = torch.arange(lanes.start, lanes.stop, device=rows.device).unsqueeze(1)
+            cutoffs = (ordinals + lane + 1 + (tokens - 1) * P).flatten()
+            index = _index(rows.repeat(len(lanes)), ((seen + lane) % P).flatten())
+            read = network.read_last(cut[:, fill:], cutoffs) if tokens == 1 else network.read(cut, cutoffs)
+            carried = map_state(lambda x: x[index], state["phases"])  # noqa: B023 (called at once)
+            states, carried = network.backbone.advance(network.tokens(read)[:, -tokens:], carried)
+            advanced.append((index, carried))
+            if first - 1 in lanes:  # that of the last value
+                newest, patch = states[-len(rows) :, -1], read if n == 1 else None
+        for index, carried in advanced:
+            map_state(lambda kept, new: self._replace(kept, index, new), state["phases"], carried)  # noqa: B023
+        assert newest is not None
+        self._put(rows, values=window[:, n:], seen=seen + n, ordinals=ordinals + n, newest=newest)
+        return patch
 
-    def _read(self, values: Tensor, cutoffs: Tensor) -> tuple[Tensor, Any]:
-        """Give the last state (B, 1, D) of sequences (B, T), and what the backbone carries on."""
-        states, state = None, None
-        for part in self.network.tokens(self.network.read(values, cutoffs)).split(_TOKENS, dim=1):
-            states, state = self.network.backbone.advance(part, state)
-        assert states is not None
-        return states[:, -1:], state
+    def _forecast(self, rows: Tensor, patch: Patches | None = None) -> Tensor:
+        network, state = self.network, self.state
+        values, ordinals, newest, seen = (state[name][rows] for name in ("values", "ordinals", "newest", "seen"))
+        carried = None  # only what is rolled out needs it
+        if network.decoder.reach < network.horizon:
+            index = _index(rows, (seen - 1) % network.patch_length)
+            carried = map_state(lambda x: x[index], state["phases"])
+        return network.forecast(values, ordinals, newest.unsqueeze(1), carried, patch)
 
-    def _keep(self, rows: Tensor, phase: Tensor, carried: Any) -> None:
-        """Put the states of one phase of each of the sequences in their places."""
+    def _put(self, rows: Tensor, **parts: Tensor) -> None:
+        for name, new in parts.items():
+            self._replace(self.state[name], rows, new)
 
-        def put(kept: Tensor, new: Tensor) -> Tensor:
-            kept[rows, phase] = new
-            return kept
+    def _replace(self, kept: Tensor, index: Any, new: Tensor) -> None:
+        if self._undo is not None:
+            self._undo.append((kept, index, kept[index].clone()))
+        kept[index] = new
 
-        self.state["phases"] = map_state(put, self.state["phases"], carried)
+
+def _nothing_read(network: ForecastNetwork, count: int) -> dict[str, Any]:
+    """Give the state of sequences of which nothing was read."""
+    like, P = network.blend, network.patch_length
+    numbers = torch.zeros(count, dtype=torch.int64, device=like.device)
+    # Phase after phase, each with all sequences: what belongs together in a batch stays together.
+    phases = network.backbone.init_state(P * count)
+    return {
+        "values": like.new_full((count, network.reading), torch.nan),
+        "seen": numbers,
+        "ordinals": numbers.clone(),
+        "newest": like.new_zeros(count, network.embedding.linear.out_features),
+        "phases": map_state(lambda x: x.unflatten(0, (P, count)).transpose(0, 1).clone(), phases),
+    }
+
+
+def _index(rows: Tensor, phases: Tensor) -> Any:
+    """Give the index of one phase of each sequence; without a gather where it is one phase of neighbours."""
+    first, phase, count = int(rows[0]), int(phases[0]), len(rows)
+    if count == 1 or (bool((phases == phase).all()) and bool((rows.diff() == 1).all())):
+        return slice(first, first + count), phase
+    return rows, phases

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from forecast.nn import BACKBONES, Transformer
+from forecast.nn import BACKBONES
 from forecast.nn.losses import pinball
 from forecast.nn.scaling import running
 
@@ -79,11 +79,6 @@ def test_pinball_ignores_targets_that_do_not_count_even_nan():
 
 def test_pinball_is_zero_where_nothing_counts():
     assert pinball(torch.ones(1, 1, 1), torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([0.5])) == 0
-
-
-def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(ValueError, match="`width` of Transformer is 20; allowed: a multiple of twice its `heads`, 4"):
-        Transformer(width=20, heads=4)
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"depth": -1}, {"width": 1.5}, {"depth": True}, {"dropout": 1.0}])

@@ -1,29 +1,34 @@
 """Temporal convolutional network: dilated causal convolutions read the sequence directly (Bai, Kolter and Koltun 2018).
 
-Two convolutions to a residual block as there, dilation doubling from block to block; normalised before (pre-norm)
-instead of weight-normalised. B batch, N token, D width.
+Two convolutions to a residual block as there (arXiv 1803.01271), dilation growing from block to block; normalised
+before (pre-norm) instead of weight-normalised. B batch, N token, D width.
 """
 
 from dataclasses import dataclass
 from typing import cast
 
-import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from forecast.nn.backbones.contract import Backbone, CausalModule
+from forecast.nn.convolution import CausalConvolution, causal_mean
 
-Buffers = tuple[Tensor, Tensor]  # of the two convolutions of a block, (B, past, D) each
+Buffers = tuple[Tensor, ...]  # of the two convolutions of a block, (B, past, D) each, and of its pooling
 
 
 @dataclass(frozen=True, kw_only=True)
 class TCN(Backbone):
-    """`depth` blocks of two causal convolutions; a state sees 1 + 2 (kernel_size - 1) (2^depth - 1) tokens."""
+    """`depth` blocks of two causal convolutions over `kernel_size` tokens that lie `dilation`^i apart in block i.
+
+    With `pooling`, what a block adds is the mean of its last so many results; the newest token stays a part of every
+    state. A state sees 1 + 2 (kernel_size - 1) (1 + dilation + dilation^2 + ...) + depth (pooling - 1) tokens.
+    """
 
     family = "direct-prediction"
     width: int = 64
     depth: int = 3
     kernel_size: int = 3
+    dilation: int = 2
+    pooling: int | None = None
     dropout: float = 0.3
 
     def build(self, tokens: int) -> "TCNModule":
@@ -32,44 +37,37 @@ class TCN(Backbone):
         return TCNModule(self)
 
 
-class CausalConvolution(nn.Module):
-    """A convolution that sees zeros before the first token, so that token n never reads token n + 1."""
-
-    def __init__(self, width: int, kernel_size: int, dilation: int):
-        super().__init__()
-        self.past = (kernel_size - 1) * dilation  # tokens before its own that an output reads
-        self.conv = nn.Conv1d(width, width, kernel_size, dilation=dilation)
-
-    def init_state(self, batch: int) -> Tensor:
-        """Give a buffer (B, past, D) of zeros."""
-        return self.conv.weight.new_zeros(batch, self.past, self.conv.in_channels)
-
-    def advance(self, x: Tensor, buffer: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Convolve n more tokens (B, n, D); give the buffer of the last tokens for the next."""
-        seen = pad(x, (0, 0, self.past, 0)) if buffer is None else torch.cat([buffer, x], dim=1)
-        return self.conv(seen.transpose(1, 2)).transpose(1, 2), seen[:, seen.shape[1] - self.past :]
-
-
 class Block(nn.Module):
-    """Two causal convolutions around a residual connection."""
+    """Two causal convolutions, pooled if asked for, around a residual connection."""
 
     def __init__(self, config: TCN, dilation: int):
         super().__init__()
-        self.norm = nn.RMSNorm(config.width)
-        self.first = CausalConvolution(config.width, config.kernel_size, dilation)
+        width, kernel_size = config.width, config.kernel_size
+        self.norm = nn.RMSNorm(width)
+        self.first = CausalConvolution(width, width, kernel_size=kernel_size, dilation=dilation)
         self.between = nn.Sequential(nn.GELU(), nn.Dropout(config.dropout))
-        self.second = CausalConvolution(config.width, config.kernel_size, dilation)
+        self.second = CausalConvolution(width, width, kernel_size=kernel_size, dilation=dilation)
+        self.pooling = config.pooling
         self.dropout = nn.Dropout(config.dropout)
+        self.past = self.first.past + self.second.past + (self.pooling or 1) - 1
 
     def init_state(self, batch: int) -> Buffers:
-        """Give a buffer of zeros for each convolution."""
-        return self.first.init_state(batch), self.second.init_state(batch)
+        """Give a buffer of zeros for each convolution, and for the pooling if there is one."""
+        buffers = self.first.init_state(batch), self.second.init_state(batch)
+        if self.pooling is None:
+            return buffers
+        return *buffers, self.norm.weight.new_zeros(batch, self.pooling - 1, self.first.width)
 
-    def advance(self, x: Tensor, buffers: Buffers | tuple[None, None]) -> tuple[Tensor, Buffers]:
-        """(B, n, D) -> (B, n, D), with a buffer for each convolution."""
-        y, first = self.first.advance(self.norm(x), buffers[0])
-        y, second = self.second.advance(self.between(y), buffers[1])
-        return x + self.dropout(y), (first, second)
+    def advance(self, x: Tensor, buffers: Buffers | None) -> tuple[Tensor, Buffers]:
+        """(B, n, D) -> (B, n, D), from the buffers and to those for the next tokens."""
+        before = buffers or (None, None, None)
+        y, first = self.first.advance(self.norm(x), before[0])
+        y, second = self.second.advance(self.between(y), before[1])
+        after = (first, second)
+        if self.pooling is not None:
+            y, pooled = causal_mean(y, before[2], self.pooling)
+            after = (first, second, pooled)
+        return x + self.dropout(y), after
 
 
 class TCNModule(CausalModule):
@@ -77,8 +75,9 @@ class TCNModule(CausalModule):
 
     def __init__(self, config: TCN):
         super().__init__()
-        self.blocks = cast("list[Block]", nn.ModuleList(Block(config, 2**level) for level in range(config.depth)))
-        self.receptive_field = 1 + 2 * (config.kernel_size - 1) * (2**config.depth - 1)
+        blocks = nn.ModuleList(Block(config, config.dilation**level) for level in range(config.depth))
+        self.blocks = cast("list[Block]", blocks)
+        self.receptive_field = 1 + sum(block.past for block in self.blocks)
 
     def init_state(self, batch: int) -> tuple[Buffers, ...]:
         """Give the buffers of every block."""
@@ -87,7 +86,7 @@ class TCNModule(CausalModule):
     def advance(self, x: Tensor, state: tuple[Buffers, ...] | None = None) -> tuple[Tensor, tuple[Buffers, ...]]:
         """Move every buffer on by n tokens (B, n, D)."""
         kept = []
-        for block, buffers in zip(self.blocks, state or [(None, None)] * len(self.blocks), strict=True):
+        for block, buffers in zip(self.blocks, state or [None] * len(self.blocks), strict=True):
             x, buffers = block.advance(x, buffers)
             kept.append(buffers)
         return x, tuple(kept)
