@@ -4,9 +4,10 @@ B batch, T time step of the context, H horizon, S series.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import torch
 from lightning.pytorch import LightningDataModule
 from torch import Tensor
@@ -14,7 +15,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from forecast.frame import FrameError, Panel
 from forecast.history import last_rows
-from forecast.origins import origins_of
+from forecast.origins import Origins, origins_of
 
 # values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts; cutoffs (B,), the ordinals of the
 # last context steps
@@ -30,6 +31,7 @@ class WindowIndex:
 
     first: np.ndarray  # (S,)
     counts: np.ndarray  # (S,)
+    group = 1  # windows to a number
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -39,6 +41,36 @@ class WindowIndex:
         ends = np.cumsum(self.counts)
         series = np.searchsorted(ends, numbers, side="right")
         return series, self.first[series] + numbers - (ends - self.counts)[series]
+
+
+@dataclass(frozen=True)
+class GroupIndex:
+    """Groups of windows as numbers 0..len-1: each holds one window of every series, all up to the same cutoff.
+
+    Group 0 is that of the calendar ordinal `begin`, the next one that of the next step, `count` of them.
+    """
+
+    panel: Panel
+    begin: int
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def group(self) -> int:
+        """How many windows a group has."""
+        return len(self.panel)
+
+    def locate(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Give the series and the flat row of the last context step of each window, group after group."""
+        return _groups_at(self.panel, self.begin + numbers)
+
+
+def _groups_at(panel: Panel, cutoffs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give every series at each of the cutoffs (ordinals), and its flat row there, which may lie outside of it."""
+    rows = panel.starts - panel.first + cutoffs[:, None]  # (groups, S)
+    return np.tile(np.arange(len(panel)), len(cutoffs)), rows.ravel()
 
 
 class Windows:
@@ -62,10 +94,73 @@ class Windows:
         return values, inside & self.observed[rows], cutoffs - self.starts[which] + self.first[which]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Windows to forecast from, and whose forecasts they are.
+
+    Attributes
+    ----------
+    values, cutoffs: (B, T) and (B,), as of a batch.
+    rows: the windows that are asked for, in the order of `origins`; the others are there to be read.
+    origins: positions among the origins that were asked.
+
+    """
+
+    values: Tensor
+    cutoffs: Tensor
+    rows: slice | np.ndarray
+    origins: slice | np.ndarray
+
+
+def windows_before(panel: Panel, origins: Origins, context_length: int, most: int) -> Iterator[Asked]:
+    """Give the windows that end with the origins, at most `most` at a time."""
+    windows = Windows(panel, context_length, 0)
+    for low in range(0, len(origins), most):
+        which = slice(low, low + most)
+        values, _, cutoffs = windows.gather(origins.series[which], origins.ends[which] - 1)
+        yield Asked(values, cutoffs, slice(None), which)
+
+
+def groups_before(panel: Panel, origins: Origins, ids: pd.Index, context_length: int, most: int) -> Iterator[Asked]:
+    """Give, for each cutoff of the origins, the windows of all `ids` in their order: about `most` windows at a time.
+
+    One of `ids` that is not in the panel is missing throughout.
+
+    Raises
+    ------
+    FrameError: an origin in a series that is none of `ids`.
+
+    """
+    places = ids.get_indexer(panel.ids)[origins.series]
+    if (places < 0).any():
+        new = panel.id_of(origins.series[int((places < 0).argmax())])
+        raise FrameError(
+            f"series {new!r} was not there at fit: a network that reads across series forecasts those it was fitted "
+            "on. Leave it out, or fit again with it"
+        )
+    panel = _in_order(panel, ids)
+    windows = Windows(panel, context_length, 0)
+    cutoffs, groups = np.unique(origins.cutoffs, return_inverse=True)
+    order = np.argsort(groups, kind="stable")
+    size = max(1, most // len(ids))
+    for low in range(0, len(cutoffs), size):
+        values, _, ends = windows.gather(*_groups_at(panel, cutoffs[low : low + size]))
+        which = order[slice(*np.searchsorted(groups[order], [low, low + size]))]
+        yield Asked(values, ends, (groups[which] - low) * len(ids) + places[which], which)
+
+
+def _in_order(panel: Panel, ids: pd.Index) -> Panel:
+    """Give the panel of `ids`, over the same arrays; one that is not in the panel has no rows."""
+    found = panel.ids.get_indexer(ids)
+    here = found >= 0
+    starts, stops, first = (np.where(here, x[found], 0) for x in (panel.starts, panel.stops, panel.first))
+    return replace(panel, starts=starts, stops=stops, first=first, ids=ids)
+
+
 class RandomBatches(IterableDataset):
     """An endless supply of ready batches drawn at random; each call of `iter` goes on where the last one was."""
 
-    def __init__(self, windows: Windows, index: WindowIndex, batch_size: int, batches: int, seed: int):
+    def __init__(self, windows: Windows, index: WindowIndex | GroupIndex, batch_size: int, batches: int, seed: int):
         self.windows = windows
         self.index = index
         self.batch_size = batch_size
@@ -76,27 +171,26 @@ class RandomBatches(IterableDataset):
         return self.batches
 
     def __iter__(self) -> Iterator[Batch]:
+        size = self.batch_size // self.index.group
         for _ in range(self.batches):
-            yield self.windows.gather(
-                *self.index.locate(self.generator.integers(len(self.index), size=self.batch_size))
-            )
+            yield self.windows.gather(*self.index.locate(self.generator.integers(len(self.index), size=size)))
 
 
 class FixedBatches(IterableDataset):
     """The same windows in the same order every time, none left out."""
 
-    def __init__(self, windows: Windows, index: WindowIndex, numbers: np.ndarray, batch_size: int):
+    def __init__(self, windows: Windows, index: WindowIndex | GroupIndex, numbers: np.ndarray, batch_size: int):
         self.windows = windows
         self.index = index
         self.numbers = numbers
-        self.batch_size = batch_size
+        self.size = max(1, batch_size // index.group)
 
     def __len__(self) -> int:
-        return -(-len(self.numbers) // self.batch_size)
+        return -(-len(self.numbers) // self.size)
 
     def __iter__(self) -> Iterator[Batch]:
-        for low in range(0, len(self.numbers), self.batch_size):
-            yield self.windows.gather(*self.index.locate(self.numbers[low : low + self.batch_size]))
+        for low in range(0, len(self.numbers), self.size):
+            yield self.windows.gather(*self.index.locate(self.numbers[low : low + self.size]))
 
 
 class WindowDataModule(LightningDataModule):
@@ -110,10 +204,12 @@ class WindowDataModule(LightningDataModule):
     panel: what may be used, up to and including the cutoff.
     context_length, horizon: T and H of a window; where a series is shorter, the context is missing on the left.
     patch_length: series too short for a whole context give that many windows, so that every phase of a patch occurs.
-    batch_size: windows in a training batch.
+    batch_size: windows in a training batch; whole groups where windows come in groups.
     batches: training batches that make an epoch.
     validation_length: steps of the calendar kept for validation.
     seed: of the order in which windows are drawn.
+    across_series: give windows in groups, one of every series in the order of the panel, all up to the same cutoff;
+        steps outside of a series are missing there.
 
     """
 
@@ -130,6 +226,7 @@ class WindowDataModule(LightningDataModule):
         batches: int,
         validation_length: int,
         seed: int,
+        across_series: bool = False,
     ):
         super().__init__()
         self.windows = Windows(panel, context_length, horizon)
@@ -139,9 +236,12 @@ class WindowDataModule(LightningDataModule):
         # Rows at the end that hold no value yet would be no validation.
         last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
         split = int(last.max()) - validation_length  # last ordinal of a training label
-        self.training = _training_index(panel, context_length, horizon, patch_length, split)
-        self.validation = _validation_index(panel, horizon, split)
-        if len(self.training) == 0:
+        training = _training_index(panel, context_length, horizon, patch_length, split)
+        validation = _validation_index(panel, horizon, split)
+        self.training, self.validation = (
+            _together(panel, index) if across_series else index for index in (training, validation)
+        )
+        if len(training) == 0:
             which = int(panel.lengths.argmax())
             raise FrameError(
                 f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows, of which the last "
@@ -159,7 +259,8 @@ class WindowDataModule(LightningDataModule):
         total = len(self.validation)
         if total == 0:
             return []
-        numbers = np.unique(np.linspace(0, total - 1, min(total, self.most_validation_windows)).astype("int64"))
+        most = max(1, self.most_validation_windows // self.validation.group)
+        numbers = np.unique(np.linspace(0, total - 1, min(total, most)).astype("int64"))
         return DataLoader(FixedBatches(self.windows, self.validation, numbers, 512), batch_size=None, num_workers=0)
 
 
@@ -175,3 +276,12 @@ def _validation_index(panel: Panel, horizon: int, split: int) -> WindowIndex:
     last = panel.lengths - horizon - 1
     begun = split >= panel.first  # a series that begins later has nothing to read before its labels
     return WindowIndex(panel.starts + first, np.where(begun, np.maximum(last - first + 1, 0), 0))
+
+
+def _together(panel: Panel, index: WindowIndex) -> GroupIndex:
+    """Give the groups at all cutoffs from the first to the last at which any series has a window of its own."""
+    first, some = index.first - panel.starts + panel.first, index.counts > 0  # ordinals
+    if not some.any():
+        return GroupIndex(panel, 0, 0)
+    begin, end = int(first[some].min()), int((first + index.counts)[some].max())
+    return GroupIndex(panel, begin, end - begin)

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from forecast.data import WindowDataModule, WindowIndex, Windows
+from forecast.data import WindowDataModule, WindowIndex, Windows, groups_before, windows_before
 from forecast.frame import FrameError, check_frame
+from forecast.origins import origins_of
 
 T, H, P = 12, 4, 4
 
@@ -124,3 +125,115 @@ def test_rows_at_the_end_without_a_value_are_no_validation():
     assert observed[:, -H:].any()
     _, rows = data.training.locate(np.arange(len(data.training)))
     assert (rows + H).max() == 59 - 10 - 8
+
+
+# -- groups: one window of every series, all up to the same cutoff -----------------------------------------------------
+
+
+def window_by_hand(panel, name, cutoff, length, ahead=0):
+    """The values of a series at `length` ordinals up to a cutoff and `ahead` after it; NaN where it has no row."""
+    series = list(panel.ids).index(name) if name in panel.ids else None
+    values = np.full(length + ahead, np.nan, dtype="float32")
+    for place, ordinal in enumerate(range(cutoff - length + 1, cutoff + ahead + 1)):
+        if series is not None and panel.first[series] <= ordinal <= panel.last[series]:
+            values[place] = panel.values[panel.starts[series] + ordinal - panel.first[series]]
+    return values
+
+
+def test_a_batch_holds_whole_groups_each_with_every_series_in_order_at_one_cutoff():
+    panel = panel_of()
+    for values, observed, cutoffs in module_of(panel, batch_size=12, across_series=True).train_dataloader():
+        assert values.shape == observed.shape == (12, T + H)
+        groups = cutoffs.reshape(4, 3)
+        assert (groups == groups[:, :1]).all()
+        for row, cutoff in enumerate(cutoffs.tolist()):
+            expected = window_by_hand(panel, f"s{row % 3}", cutoff, T, H)
+            np.testing.assert_array_equal(values[row].numpy(), expected)
+            np.testing.assert_array_equal(observed[row].numpy(), np.isfinite(expected))
+
+
+@pytest.mark.parametrize("validation_length", [0, H, 9])
+def test_groups_stand_at_all_cutoffs_of_the_windows_of_single_series(validation_length):
+    panel = panel_of()
+    single = module_of(panel, validation_length)
+    groups = module_of(panel, validation_length, across_series=True)
+    for part in ("training", "validation"):
+        series, rows = getattr(single, part).locate(np.arange(len(getattr(single, part))))
+        cutoffs = panel.first[series] + rows - panel.starts[series]
+        index = getattr(groups, part)
+        assert len(index) == (cutoffs.max() - cutoffs.min() + 1 if len(cutoffs) else 0)
+        series, rows = index.locate(np.arange(len(index)))
+        assert series.tolist() == [0, 1, 2] * len(index)
+        ordinals = (panel.first[series] + rows - panel.starts[series]).reshape(-1, 3)
+        np.testing.assert_array_equal(ordinals, np.unique(cutoffs)[:, None].repeat(3, axis=1))
+
+
+def test_all_groups_are_drawn_in_time_and_by_the_seed():
+    panel = panel_of()
+    first, again, other = (
+        torch.cat(
+            [cutoffs for *_, cutoffs in module_of(panel, 0, 600, seed=seed, across_series=True).train_dataloader()]
+        )
+        for seed in (1, 1, 2)
+    )
+    assert len(first.unique()) == len(module_of(panel, across_series=True).training)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("most", [1, 40, 1024])
+def test_every_group_of_the_validation_rows_is_looked_at_and_very_many_are_thinned_out_evenly(most, monkeypatch):
+    monkeypatch.setattr(WindowDataModule, "most_validation_windows", most)
+    data = module_of(panel_of(lengths=(700, 650), starts=(0, 20)), validation_length=600, across_series=True)
+    cutoffs = torch.cat([cutoffs for *_, cutoffs in data.val_dataloader()])[::2]
+    assert len(cutoffs) == min(max(1, most // 2), 600 - H + 1)
+    assert (cutoffs.diff() > 0).all()
+
+
+def test_series_too_short_for_any_group_are_an_error_too():
+    with pytest.raises(FrameError, match=r"'s0', the longest, has 4 rows"):
+        module_of(panel_of(lengths=(4, 3), starts=(0, 0)), across_series=True)
+
+
+# -- windows to forecast from ------------------------------------------------------------------------------------------
+
+
+def asked_for(parts, count):
+    """The window and the cutoff that each origin is forecast from."""
+    values, cutoffs = torch.full((count, T), 7e7), torch.full((count,), -1)
+    for part in parts:
+        values[part.origins], cutoffs[part.origins] = part.values[part.rows], part.cutoffs[part.rows]
+    return values.numpy(), cutoffs.numpy()
+
+
+@pytest.mark.parametrize("most", [1, 4, 1024])
+@pytest.mark.parametrize("cutoffs", [None, [35, 12, 31, 38]], ids=["own ends", "cutoffs"])
+def test_origins_get_the_windows_that_end_with_them_alone_or_in_groups_of_any_size(most, cutoffs):
+    panel = panel_of()
+    origins = origins_of(panel, cutoffs)
+    expected = [window_by_hand(panel, panel.ids[s], c, T) for s, c in zip(origins.series, origins.cutoffs, strict=True)]
+    ids = panel.ids[[2, 0, 1]]
+    for parts in (windows_before(panel, origins, T, most), groups_before(panel, origins, ids, T, most)):
+        values, found = asked_for(parts, len(origins))
+        np.testing.assert_array_equal(values, np.stack(expected))
+        np.testing.assert_array_equal(found, origins.cutoffs)
+
+
+def test_a_group_before_origins_holds_all_ids_in_their_order_whatever_the_panel_holds():
+    panel = panel_of()
+    ids = panel.ids[[2, 0, 1]].insert(1, "gone")
+    some = panel.take(np.array([1, 2]))
+    origins = origins_of(some, [33]).take(np.array([1]))
+    (part,) = groups_before(some, origins, ids, T, 1024)
+    expected = [window_by_hand(some, name, 33, T) for name in ("s2", "gone", "s0", "s1")]
+    np.testing.assert_array_equal(part.values.numpy(), np.stack(expected))
+    assert part.cutoffs.tolist() == [33] * 4
+    assert part.rows.tolist() == [0]
+
+
+def test_an_origin_in_a_series_that_the_groups_do_not_have_is_an_error_that_names_it():
+    panel = panel_of()
+    with pytest.raises(FrameError, match=r"'s1' was not there at fit.*fit again with it"):
+        list(groups_before(panel, origins_of(panel), panel.ids[[0, 2]], T, 1024))
+    others = origins_of(panel).take(np.array([0, 2]))
+    assert len(list(groups_before(panel, others, panel.ids[[0, 2]], T, 1024))) == 1

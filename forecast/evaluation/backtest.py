@@ -137,7 +137,7 @@ def label_of(forecaster: Forecaster) -> str:
     """Give what a table calls a forecaster without a label: its class, or its backbone and decoder."""
     params = forecaster.get_params(deep=False) if isinstance(forecaster, Forecaster) else {}
     parts = [_name(params[part]) for part in ("backbone", "decoder") if part in params]
-    return " ".join(parts) or type(forecaster).__name__
+    return " ".join(filter(None, parts)) or type(forecaster).__name__
 
 
 def season_of(panel: Panel, plan: Plan) -> int:
@@ -226,6 +226,7 @@ def _tables(
             "seed": [seed],
             "fit_cutoff": fit_cutoff,
             "family": [forecaster.family],
+            "backbone": [_name(getattr(forecaster, "backbone", ""))],
             "decoder": [_name(getattr(forecaster, "decoder", ""))],
             "parameters": [int(getattr(forecaster, "parameters_", 0))],
             "fit_seconds": [fitted - began],
@@ -283,5 +284,10 @@ def _check_no_look_ahead(
 
 
 def _name(part: Any) -> str:
-    """Give the name of a backbone or decoder: as given, or that of its config, `ContextVector` -> `context_vector`."""
-    return part if isinstance(part, str) else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(part).__name__).lower()
+    """Give the name of a backbone or decoder: as given, or the `name` of its config, or else made of its class.
+
+    `ContextVector()` becomes `context_vector`; "" stands for none.
+    """
+    if part is None or isinstance(part, str):
+        return part or ""
+    return getattr(part, "name", None) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(part).__name__).lower()

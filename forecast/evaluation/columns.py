@@ -8,7 +8,7 @@ KEY = ["unique_id", "cutoff", "step"]  # what is forecast
 CELL = ["unique_id", "cutoff"]
 FIT = [*RUN, "fit_cutoff"]
 SCALES = [*CELL, "absolute", "squared"]
-FITS = [*FIT, "family", "decoder", "parameters", "fit_seconds", "predict_seconds", "forecasts"]
+FITS = [*FIT, "family", "backbone", "decoder", "parameters", "fit_seconds", "predict_seconds", "forecasts"]
 BEFORE_LEVELS = [*RUN, "unique_id", "cutoff", "ds", "step", "y", "prediction", "mean"]
 
 

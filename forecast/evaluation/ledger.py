@@ -43,8 +43,8 @@ class Ledger:
         One row per (unique_id, cutoff): `absolute` and `squared`, the mean of |y_t - y_{t-m}| and of its square over
         the history observed up to the cutoff, m being `season_length`. NaN where undefined.
     fits
-        One row per (forecaster, seed, fit_cutoff): `family, decoder` ("" for none)`, parameters, fit_seconds,
-        predict_seconds, forecasts`, the last being the number of (series, cutoff) pairs predicted.
+        One row per (forecaster, seed, fit_cutoff): `family, backbone` and `decoder` ("" for none), `parameters,
+        fit_seconds, predict_seconds, forecasts`, the last being the number of (series, cutoff) pairs predicted.
     season_length
         m, in time steps; one value for the whole data set.
     """

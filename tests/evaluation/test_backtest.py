@@ -7,6 +7,8 @@ from forecast.evaluation import Ledger, Plan, backtest, groups, label_of, run_gr
 from forecast.evaluation.backtest import scales
 from forecast.forecaster import DECILES, Forecast, Forecaster
 from forecast.frame import check_frame
+from forecast.neural import NeuralForecaster
+from forecast.nn import BACKBONES, DECODERS
 
 BUILT_IN = [Naive, SeasonalNaive, Drift, WindowAverage, NLinear]
 
@@ -126,7 +128,7 @@ def test_fits_tell_what_was_fitted_and_what_it_cost():
     fits = backtest(frame_of(), {"mine": Seeded(4), "rule": Naive(4)}, Plan(horizon=4, n_folds=2)).fits
     assert fits["forecaster"].tolist() == ["mine", "mine", "rule", "rule"]
     assert fits["family"].tolist() == ["own", "own", "baseline", "baseline"]
-    assert fits["decoder"].tolist() == [""] * 4
+    assert (fits[["backbone", "decoder"]] == "").all(axis=None)
     assert fits["parameters"].tolist() == [7, 7, 0, 0]
     assert (fits[["fit_seconds", "predict_seconds"]] > 0).all(axis=None)
 
@@ -387,6 +389,15 @@ def test_another_horizon_is_told_before_anything_is_fitted():
     assert not told
 
 
+@pytest.mark.parametrize(("name", "kind"), [*BACKBONES.items(), *DECODERS.items()])
+def test_a_part_has_one_name_whether_it_is_given_by_name_or_as_a_config(name, kind):
+    for part in (name, kind()):
+        if name in BACKBONES:
+            assert label_of(NeuralForecaster(part, 4)) == f"{name} direct"
+        else:
+            assert label_of(NeuralForecaster("lstm", 4, decoder=part)) == f"lstm {name}"
+
+
 def test_labels_come_from_the_class_or_from_backbone_and_decoder():
     class LikeANetwork(Own):
         def __init__(self, backbone, horizon, *, decoder="direct"):
@@ -396,8 +407,17 @@ def test_labels_come_from_the_class_or_from_backbone_and_decoder():
     class ContextVector:
         pass
 
+    class WaveNet:
+        name = "wavenet"
+
     assert label_of(SeasonalNaive(4)) == "SeasonalNaive"
     assert label_of(LikeANetwork("lstm", 4)) == "lstm direct"
     assert label_of(LikeANetwork("lstm", 4, decoder=ContextVector())) == "lstm context_vector"
-    fits = backtest(frame_of(), [LikeANetwork("tcn", 4)], Plan(horizon=4, n_folds=1)).fits
-    assert fits[["forecaster", "decoder"]].to_numpy().tolist() == [["tcn direct", "direct"]]
+    assert label_of(LikeANetwork(WaveNet(), 4, decoder=None)) == "wavenet"
+    likes = [LikeANetwork("tcn", 4), LikeANetwork(WaveNet(), 4, decoder=ContextVector()), LikeANetwork(None, 4)]
+    fits = backtest(frame_of(), likes, Plan(horizon=4, n_folds=1)).fits
+    assert fits[["forecaster", "backbone", "decoder"]].to_numpy().tolist() == [
+        ["tcn direct", "tcn", "direct"],
+        ["wavenet context_vector", "wavenet", "context_vector"],
+        ["direct", "", "direct"],
+    ]

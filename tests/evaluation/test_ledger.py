@@ -39,7 +39,7 @@ def tables(stamps=DAYS, ids=("north", "south"), runs=(("SeasonalNaive", 0), ("ls
     scales = forecasts[["unique_id", "cutoff"]].drop_duplicates().reset_index(drop=True)
     scales["absolute"], scales["squared"] = [1.5, 0.0, np.nan, 2.5], [2.5, 0.0, np.nan, 7.5]
     fits = forecasts[["forecaster", "seed", "fit_cutoff"]].drop_duplicates().reset_index(drop=True)
-    fits["family"], fits["decoder"], fits["parameters"] = "latent-state", "", 17
+    fits["family"], fits["backbone"], fits["decoder"], fits["parameters"] = "latent-state", "lstm", "", 17
     fits["fit_seconds"], fits["predict_seconds"], fits["forecasts"] = 0.1, 0.2, 2
     return forecasts, scales, fits
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from forecast.evaluation.columns import FITS
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.losses import interval_error
 from forecast.evaluation.metrics import METRICS, Averaged, coverage, interval_score, score, skill
@@ -42,12 +43,11 @@ def ledger_of(actuals, runs, scales=(1.0, 1.0)):
             block[column] = np.broadcast_to(np.asarray(values, dtype=float), actuals.shape).ravel()
         block["fit_cutoff"] = STAMPS[0]
         blocks.append(block)
-        fits.append((forecaster, seed, STAMPS[0], "latent-state", "direct", 10, 0.1, 0.2, series * cutoffs))
+        fits.append((forecaster, seed, STAMPS[0], "latent-state", "lstm", "direct", 10, 0.1, 0.2, series * cutoffs))
     table = blocks[0][["unique_id", "cutoff"]].drop_duplicates().reset_index(drop=True)
     for column, values in zip(("absolute", "squared"), scales, strict=True):
         table[column] = np.broadcast_to(np.asarray(values, dtype=float), (series, cutoffs)).ravel()
-    names = ["forecaster", "seed", "fit_cutoff", "family", "decoder", "parameters", "fit_seconds", "predict_seconds"]
-    fitted = pd.DataFrame(fits, columns=[*names, "forecasts"])
+    fitted = pd.DataFrame(fits, columns=FITS)
     return Ledger.of(pd.concat(blocks, ignore_index=True), table, fitted, season_length=1)
 
 

@@ -1,11 +1,12 @@
 """The parts of a network against their plain twins."""
 
 import math
+from dataclasses import fields
 
 import pytest
 import torch
 
-from forecast.nn import BACKBONES
+from forecast.nn import BACKBONES, DECODERS
 from forecast.nn.losses import pinball
 from forecast.nn.scaling import running
 
@@ -81,8 +82,17 @@ def test_pinball_is_zero_where_nothing_counts():
     assert pinball(torch.ones(1, 1, 1), torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([0.5])) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"depth": -1}, {"width": 1.5}, {"depth": True}, {"dropout": 1.0}])
-@pytest.mark.parametrize("kind", BACKBONES.values())
+def names(kind: type) -> set[str]:
+    return {field.name for field in fields(kind)}
+
+
+WRONG = [{"width": 0}, {"depth": -1}, {"width": 1.5}, {"depth": True}, {"dropout": 1.0}, {"heads": 0}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [(kind, wrong) for kind in [*BACKBONES.values(), *DECODERS.values()] for wrong in WRONG if {*wrong} <= names(kind)],
+)
 def test_hyperparameters_that_make_no_network_are_refused_when_a_config_is_made(kind, wrong):
     name, value = next(iter(wrong.items()))
     with pytest.raises(ValueError, match=f"`{name}` of {kind.__name__} is {value}; allowed: a"):

@@ -208,11 +208,16 @@ def test_what_ends_in_an_error_leaves_the_state_as_it_was(grown):
     rows, values = torch.arange(ROWS), history(100)
     streams.begin(rows, values[:, :50], rows)
     before = {name: tensor.clone() for name, tensor in streams.tensors().items()}
-    with pytest.raises(KeyError, match="some error"), streams.all_or_nothing():
-        streams.grow(grown)
-        streams.advance(rows, values[:, 50:90])
-        streams.step(rows[1:], values[1:, 90])
-        raise KeyError("some error")
+
+    def fail():
+        with streams.all_or_nothing():
+            streams.grow(grown)
+            streams.advance(rows, values[:, 50:90])
+            streams.step(rows[1:], values[1:, 90])
+            raise KeyError("some error")
+
+    with pytest.raises(KeyError, match="some error"):
+        fail()
     assert same(streams.tensors(), before)
     with streams.all_or_nothing():
         streams.step(rows, values[:, 50])

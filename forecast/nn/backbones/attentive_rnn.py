@@ -21,7 +21,10 @@ from forecast.nn.self_attention import CausalSelfAttention
 # keys (B, W - 1, size) and states (B, W - 1, D) of the last W - 1 tokens, and how many tokens there were, (B,)
 Ring = tuple[Tensor, Tensor, Tensor]
 
-_AT_ONCE = 2**22  # values of additive scores that are worked out together: 16 MiB, which a processor's cache may hold
+# Values of additive scores that are worked out together: 16 MiB, which a processor's cache may hold. With 168 tokens that
+# is twice as fast as all together, although gradients work every score out once more.
+_AT_ONCE = 2**22
+_FEW = 64  # tokens that may ask together, however short the window: a call costs as much as their scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +32,10 @@ class AttentiveRNN(Backbone):
     """`depth` recurrent layers, whose hidden states are then asked by each of them; state and answer are summed.
 
     A token asks the last `window` hidden states, its own included; None for as many as there are tokens in a context.
-    The answer is the mean of the hidden states, weighted by the softmax of their scores and mapped linearly. An
-    additive score costs `window` times 32 values for every token, a dot product one: with 168 tokens in a context a
-    training step takes four times as long as with dot products, with 21 or fewer about as long. It is worked out for
-    some tokens at a time, so that its memory stays bounded.
+    The answer is the mean of the hidden states, weighted by the softmax of their scores and mapped linearly. Every
+    token asks, whichever origins are trained. An additive score works out 32 values for each pair of tokens, a dot
+    product one: a training step takes about as long with either at 21 tokens, but three times as long at 168. It is
+    done for some tokens at a time, which bounds its memory; `window` and patches bound its time.
     """
 
     family = "latent-state"
@@ -67,14 +70,16 @@ class AdditiveSelfAttention(nn.Module):
         """Attend from n more states (B, n, D) to themselves and to those in the ring."""
         keys, states, positions, ring = self._read(x, ring)
         n, before = x.shape[1], states.shape[1] - x.shape[1]
-        at_once = max(1, _AT_ONCE // (keys[:, : self.window].numel()))
+        values = keys[:, : 2 * self.window].numel()  # at most, of one token's scores in a chunk of up to a window
+        at_once = min(max(self.window, _FEW), max(1, _AT_ONCE // values))
+        again = n * values > _AT_ONCE and torch.is_grad_enabled()
         answers = []
         for low in range(0, n, at_once):
             high = min(low + at_once, n)
             read = slice(max(0, before + low - self.window + 1), before + high)
             mask = causal_mask(positions[:, before + low : before + high], positions[:, read], self.window)
             asked = x[:, low:high], keys[:, read], states[:, read], mask
-            if at_once < n and torch.is_grad_enabled():  # scores of all tokens at once are not even kept for gradients
+            if again:  # gradients work the scores out once more: all of them are not even kept
                 answers.append(checkpoint(self._answer, *asked, use_reentrant=False, preserve_rng_state=False))
             else:
                 answers.append(self._answer(*asked))

@@ -46,12 +46,12 @@ class CausalModule(nn.Module, ABC):
 class Backbone(Hyperparameters, ABC):
     """Hyper-parameters of a backbone: a frozen keyword-only dataclass, each default stated once, in it.
 
-    `family` says what it stands for in the comparison: carry a latent state, or predict directly from the sequence. One
-    that is `across_series` has hyper-parameters `series` and `edges` and reads the sequences of a batch in groups of so
-    many; all others read each sequence by itself.
+    `family` says what it stands for in the comparison: carry a latent state, predict directly from the sequence, or, as
+    a control, neither. One that is `across_series` has hyper-parameters `series` and `edges` and reads the sequences of
+    a batch in groups of so many; all others read each sequence by itself.
     """
 
-    family: ClassVar[Literal["latent-state", "direct-prediction"]]
+    family: ClassVar[Literal["latent-state", "direct-prediction", "control"]]
     across_series: ClassVar[bool] = False
     width: int
 

@@ -17,7 +17,7 @@ from forecast.nn.convolution import with_past
 class Identity(Backbone):
     """The state is the token: a forecast reads the last patch, and what the rest of the network tells of the past."""
 
-    family = "direct-prediction"
+    family = "control"
     width: int = 64
 
     def build(self, tokens: int) -> "IdentityModule":
@@ -34,7 +34,7 @@ class Linear(Backbone):
     times what a recurrent layer asks for, and `window` bounds it.
     """
 
-    family = "direct-prediction"
+    family = "control"
     width: int = 64
     window: int | None = None
     dropout: float = 0.3

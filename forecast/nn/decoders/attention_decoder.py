@@ -5,6 +5,7 @@ Bahdanau et al. 2014, arXiv 1409.0473. B batch, N token, D width, H horizon.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -80,10 +81,10 @@ class AligningReader(Reader):
         rows = _MOST // (hidden.shape[1] * keys.shape[1] * self.inside)
         if rows >= len(keys):
             return self.score(hidden, keys)
+        again = partial(checkpoint, self.score, use_reentrant=False, preserve_rng_state=False)
+        score = again if torch.is_grad_enabled() else self.score
         parts = zip(hidden.split(max(1, rows)), keys.split(max(1, rows)), strict=True)
-        if torch.is_grad_enabled():
-            return torch.cat([checkpoint(self.score, *part, use_reentrant=False) for part in parts])
-        return torch.cat([self.score(*part) for part in parts])
+        return torch.cat([score(*part) for part in parts])
 
 
 class AttentionDecoderModule(DecoderModule):
@@ -106,4 +107,5 @@ class AttentionDecoderModule(DecoderModule):
     def alignments(self, states: Tensor, origin: int) -> Tensor:
         """Give the weights with which each step of the forecast from one origin reads states (B, N, D): (B, H, N)."""
         at = slice(origin, origin + 1 or None)
-        return torch.stack([weights.squeeze(1) for _, weights in self.stepper.walk(states, at)], dim=1)
+        weights = [read for _, read in self.stepper.walk(states, at) if read is not None]
+        return torch.cat(weights, dim=1)

@@ -55,8 +55,8 @@ class Reader(nn.Module, ABC):
         """
 
 
-class GatedStep(nn.Module):
-    """One step of a gated recurrent unit (Cho et al. 2014, arXiv 1406.1078) whose input is mapped to its gates already.
+class GatedCell(nn.Module):
+    """A gated recurrent unit (Cho et al. 2014, arXiv 1406.1078) whose input comes mapped to its gates already.
 
     Reset gate, update gate and candidate lie side by side, and the reset gate acts after the recurrent map, both as in
     `torch.nn.GRUCell`.
@@ -97,7 +97,7 @@ class Stepper(nn.Module):
         self.said = nn.Parameter(torch.empty(3 * width).uniform_(-1, 1) / width**0.5)  # from what was said to the gates
         learned = config.positions == "learned"
         self.positions = nn.Parameter(torch.zeros(horizon, 3 * width)) if learned else None
-        self.step = GatedStep(width)
+        self.cell = GatedCell(width)
         self.readout = Readout(width, 1, len(quantile_levels))
 
     def forward(self, states: Tensor, origins: slice, targets: Tensor | None, progress: float) -> Tensor:
@@ -106,9 +106,7 @@ class Stepper(nn.Module):
         hidden = torch.stack([hidden for hidden, _ in self.walk(states, origins, led)], dim=2)
         return self.readout(hidden).squeeze(3)
 
-    def walk(
-        self, states: Tensor, origins: slice, led: Tensor | None = None
-    ) -> Iterator[tuple[Tensor, Tensor | None]]:
+    def walk(self, states: Tensor, origins: slice, led: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor | None]]:
         """Give the decoder's state at each step, (B, n origins, D), and the weights of the states that it read.
 
         Where `led` (B, n origins, H) holds a number, the next step is told that instead of what was said.
@@ -120,7 +118,7 @@ class Stepper(nn.Module):
         for step, place in enumerate(places):
             inputs, weights = self.reader(prepared, hidden)
             inputs = torch.addcmul(inputs, said.unsqueeze(-1), self.said)
-            hidden = self.step(inputs if place is None else inputs + place, hidden)
+            hidden = self.cell(inputs if place is None else inputs + place, hidden)
             yield hidden, weights
             said = self._say(hidden)
             if led is not None:

@@ -1,0 +1,138 @@
+"""What a stream costs, and whether its forecasts stay as good as those of `predict`.
+
+    python experiments/benchmarks/streaming.py [BACKBONE ...]
+    python experiments/benchmarks/streaming.py --accuracy [BACKBONE ...]
+
+Cost: median milliseconds of one update of one series, inside the network and through `Stream.update`, after histories
+of several lengths; the size of what is carried; and of one update of 1,000 series together. One thread.
+
+Accuracy: networks fitted on hourly temperatures (`nyc_weather`), as in experiments/default.yaml, up to 2,100 steps
+before the end. MASE at each third cutoff of 2,000 further steps, streamed and by `predict` from the last context.
+"""
+
+import argparse
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+import torch
+
+from forecast import NeuralForecaster, Training, check_frame, load
+from forecast.frame import Panel
+from forecast.nn import BACKBONES
+from forecast.origins import origins_of
+
+HORIZON = 24
+LENGTHS, SERIES, UPDATES = (100, 1_000, 10_000), 1_000, 200
+
+
+def walks(series: int, length: int) -> pd.DataFrame:
+    """Give random walks on hours."""
+    values = np.random.default_rng(0).normal(size=(series, length)).cumsum(1)
+    return pd.DataFrame(
+        {
+            "unique_id": np.repeat([f"series {i}" for i in range(series)], length),
+            "ds": np.tile(pd.date_range("2020-01-01", periods=length, freq="h").to_numpy(), series),
+            "y": values.ravel(),
+        }
+    )
+
+
+def seconds(run, arguments) -> float:
+    """Give the median seconds of calls, after some that warm up."""
+    times = []
+    for argument in arguments:
+        began = perf_counter()
+        run(argument)
+        times.append(perf_counter() - began)
+    return median(times[len(times) // 10 :])
+
+
+def cost(name: str) -> None:
+    """Print what updates cost with one backbone under the direct decoder."""
+    frame = walks(1, LENGTHS[-1] + UPDATES)
+    forecaster = NeuralForecaster(name, HORIZON, training=Training(steps=1, validation_length=0)).fit(frame)
+    inside, outside, sizes = [], [], []
+    for length in LENGTHS:
+        stream = forecaster.stream(frame.iloc[:length])
+        rows = [frame.iloc[[row]] for row in range(length, length + UPDATES)]
+        outside.append(1e3 * seconds(stream.update, rows))
+        one = torch.tensor([0])
+        inside.append(
+            1e3 * seconds(lambda value, s=stream, one=one: s.streams.step(one, value), torch.randn(UPDATES, 1))
+        )
+        sizes.append(stream.streams.nbytes)
+    many = "" if BACKBONES[name].across_series else f"{1e3 * cost_of_many(forecaster):9.1f}"
+    print(
+        f"{name:<20}"
+        + "".join(f"{value:8.2f}" for value in inside)
+        + f"{max(inside) / min(inside):7.2f}"
+        + "".join(f"{value:8.2f}" for value in outside)
+        + f"{max(outside) / min(outside):7.2f}{sizes[0]:11,}{'' if len(set(sizes)) == 1 else ' GROWS'}{many}",
+        flush=True,
+    )
+
+
+def cost_of_many(forecaster: NeuralForecaster) -> float:
+    """Give the seconds of one update of many series together."""
+    frame = walks(SERIES, 130)
+    hours = frame["ds"].unique()
+    stream = forecaster.stream(frame[frame["ds"] < hours[100]])
+    return seconds(stream.update, [frame[frame["ds"] == hour] for hour in hours[100:]])
+
+
+def mase(forecasts: pd.DataFrame, panel: Panel, past: Panel) -> float:
+    """Give the mean absolute error in that of yesterday's value, in the past of each series; mean over series."""
+    table = forecasts.merge(panel.to_frame(), on=["unique_id", "ds"])
+    errors = (table["prediction"] - table["y"]).abs().groupby(table["unique_id"]).mean()
+    known = past.to_frame().pivot(index="ds", columns="unique_id", values="y")
+    return float((errors / known.diff(HORIZON).abs().mean()).mean())
+
+
+def accuracy(name: str, decoder: str, patch_length: int | None) -> None:
+    """Print how far the MASE of streamed forecasts is from that of `predict`."""
+    panel = check_frame(load("nyc_weather"), gaps="mask")
+    begin = int(panel.last.max()) - 2_100
+    past = panel.until(begin)
+    forecaster = NeuralForecaster(
+        name,
+        HORIZON,
+        decoder=decoder,
+        patch_length=patch_length,
+        context_length=168,
+        training=Training(steps=200, learning_rate=0.0005),
+    ).fit(load("nyc_weather").pipe(lambda f: f[f["ds"] <= panel.calendar.stamp(begin)]), gaps="mask")
+    stream = forecaster.stream(past)
+    cutoffs = np.arange(begin + 3, begin + 2_001, 3)
+    rows = panel.until(begin + 2_000).since(begin + 1).to_frame()
+    streamed = [
+        stream.update(rows[rows["ds"].between(*panel.calendar.stamps([cutoff - 2, cutoff]))]) for cutoff in cutoffs
+    ]
+    origins = origins_of(panel, cutoffs)
+    recomputed = forecaster.tidy(panel, origins, forecaster.forecast(panel, origins))
+    first, second = (mase(table, panel, past) for table in (pd.concat(streamed), recomputed))
+    which = f"{name:<20}{decoder:<10}{forecaster.patch_length_:>3}"
+    print(f"{which}{first:10.4f}{second:10.4f}{100 * (first / second - 1):+8.2f} %", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--accuracy", action="store_true")
+    parser.add_argument("backbones", nargs="*", default=list(BACKBONES))
+    asked = parser.parse_args()
+    torch.set_num_threads(1)  # as in a fit
+    if asked.accuracy:
+        print(f"{'backbone':<20}{'decoder':<10}{'P':>3}{'streamed':>10}{'predict':>10}")
+        for name in asked.backbones:
+            accuracy(name, "direct", None)
+            accuracy(name, "recursive", 8)
+    else:
+        print(f"{'':<20}{'ms in the network':<31}{'ms of update':<31}{'bytes':>11}{'1,000':>9}")
+        print(
+            f"{'backbone':<20}"
+            + 2 * ("".join(f"{n:>8,}" for n in LENGTHS) + f"{'ratio':>7}")
+            + f"{'':>11}{'series':>9}"
+        )
+        for name in asked.backbones:
+            cost(name)
