@@ -14,8 +14,27 @@ _HOMES = {
     "forecast.forecaster": ["Forecaster"],
     "forecast.baselines": ["Drift", "NLinear", "Naive", "SeasonalNaive", "WindowAverage"],
     "forecast.neural": ["NeuralForecaster"],
+    "forecast.streaming": ["Stream"],
     "forecast.training": ["Training"],
-    "forecast.nn": ["LSTM", "TCN", "Transformer", "Direct"],
+    "forecast.nn": [
+        "RNN",
+        "LSTM",
+        "GRU",
+        "MinGRU",
+        "AttentiveRNN",
+        "TCN",
+        "WaveNet",
+        "VanillaTransformer",
+        "Transformer",
+        "GraphTransformer",
+        "Identity",
+        "Linear",
+        "Direct",
+        "Recursive",
+        "ContextVector",
+        "AttentionDecoder",
+        "CrossAttention",
+    ],
     "forecast.evaluation": ["Ledger", "Plan", "backtest", "score", "skill"],
     "forecast.experiment": ["run_experiment"],
 }
@@ -31,7 +50,26 @@ if TYPE_CHECKING:
     from forecast.forecaster import Forecaster
     from forecast.frame import FrameError, Panel, Roles, check_frame
     from forecast.neural import NeuralForecaster
-    from forecast.nn import LSTM, TCN, Direct, Transformer
+    from forecast.nn import (
+        GRU,
+        LSTM,
+        RNN,
+        TCN,
+        AttentionDecoder,
+        AttentiveRNN,
+        ContextVector,
+        CrossAttention,
+        Direct,
+        GraphTransformer,
+        Identity,
+        Linear,
+        MinGRU,
+        Recursive,
+        Transformer,
+        VanillaTransformer,
+        WaveNet,
+    )
+    from forecast.streaming import Stream
     from forecast.training import Training
 
 

@@ -16,6 +16,7 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
+    from forecast.experiment.cost_results import CostResults
     from forecast.experiment.results import Results
     from forecast.experiment.runner import Progress
 
@@ -61,18 +62,19 @@ def run(
 ) -> None:
     """Run an experiment, or go on with one that was stopped.
 
-    Every finished cell (a forecaster with a seed on the folds that share a fit) is stored at once: after Ctrl-C, or
-    anything else that ends a run, the same command goes on where it was. Classes of your own (`type: module:Class`)
-    are found in the current folder.
+    Every finished cell (a forecaster with a seed on the folds that share a fit; a point of a cost curve) is stored at
+    once: after Ctrl-C, or anything else that ends a run, the same command goes on where it was. Classes of your own
+    (`type: module:Class`) are found in the current folder.
     """
     with _answers():
+        from forecast.experiment.costs import is_on_costs, run_costs
         from forecast.experiment.runner import Progress, run_experiment
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         with contextlib.ExitStack() as stack:
             progress = Progress() if quiet else stack.enter_context(_progress())
-            results = run_experiment(config, out, progress)
+            results = (run_costs if is_on_costs(config) else run_experiment)(config, out, progress)
         _tell(results, quiet)
         if results.failures:
             raise typer.Exit(FAILED)
@@ -84,9 +86,37 @@ def report(
 ) -> None:
     """Write scores, plots and report of a folder anew from its stored cells; nothing is computed."""
     with _answers():
+        from forecast.experiment.costs import holds_costs, rebuild_costs
         from forecast.experiment.runner import rebuild
 
-        _tell(rebuild(folder), quiet=False)
+        _tell((rebuild_costs if holds_costs(folder) else rebuild)(folder), quiet=False)
+
+
+@app.command()
+def inspect(
+    model: Annotated[Path, typer.Argument(help="A folder that `save` of a fitted NeuralForecaster has written.")],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="A CSV file in long form, or the name of a data set; what the model was fitted on if not given."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; MODEL/inspection if not given.")] = None,
+    freq: Annotated[str | None, typer.Option(help="Frequency of the data; that of the model if not given.")] = None,
+    gaps: Annotated[
+        str | None, typer.Option(help="Missing rows: `error`, `mask` or `fill`; as at the fit if not given.")
+    ] = None,
+    windows: Annotated[int, typer.Option(min=1, help="Windows over which means are taken.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="Of the windows that are drawn.")] = 0,
+) -> None:
+    """Look inside a fitted network: receptive field, gradients, attention, gates, as CSV and plots with an index."""
+    with _answers():
+        from forecast.experiment.models import load_neural, panel_for
+        from forecast.insight.inspection import inspect as look_inside
+
+        forecaster = load_neural(model)
+        panel = panel_for(forecaster, data, freq=freq, gaps=gaps)
+        typer.echo(look_inside(forecaster, out or model / "inspection", panel, windows=windows, seed=seed))
 
 
 @app.command()
@@ -110,9 +140,10 @@ def _answers() -> Iterator[None]:
         # Here, so that the help does not wait for them.
         from forecast.experiment.faults import ConfigError
         from forecast.experiment.store import StoreError
+        from forecast.frame import FrameError
 
         # Whoever reads only the head of what is printed has not done anything wrong.
-        if not isinstance(error, ConfigError | StoreError | OSError) or isinstance(error, BrokenPipeError):
+        if not isinstance(error, ConfigError | StoreError | FrameError | OSError) or isinstance(error, BrokenPipeError):
             raise
         _say(str(error) if isinstance(error, ConfigError) else f"error: {error}")
         raise typer.Exit(WRONG) from None
@@ -122,29 +153,53 @@ def _say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def _tell(results: "Results", quiet: bool) -> None:
-    """Print verdicts and scores, what failed, and where the rest is."""
-    import pandas as pd
+def _tell(results: "Results | CostResults", quiet: bool) -> None:
+    """Print what was found, what failed, and where the rest is."""
+    from forecast.experiment.results import Results
 
     if not quiet:
-        shown = ["forecaster", "family", "skill", "mase", "wql", "coverage", "parameters", "fit_seconds", "seeds"]
-        ranked = results.summary.sort_values(by=["skill"], ascending=False, kind="stable")
-        for dataset in results.summary["dataset"].unique():
-            if dataset in results.verdicts:
-                typer.echo(f"\n{results.verdicts[dataset]}\n")
-            _print_table(pd.DataFrame(ranked.loc[ranked["dataset"] == dataset, shown]))
+        (_tell_scores if isinstance(results, Results) else _tell_costs)(results)  # type: ignore[arg-type]
     statuses = list(results.cells["status"])
     if unfinished := statuses.count("unfinished"):
         _say(f"{unfinished} of {len(statuses)} cells are not finished: `forecast run` goes on with them")
     if results.failures:
         _say(f"{len(results.failures)} of {len(statuses)} cells failed; the next run tries them again:")
         for cell in results.failures[:_TOLD]:
-            which = f"{cell['dataset']}, {cell['forecaster']}, seed {cell['seed']}, fold {cell['folds']}"
-            _say(f"  {which}: {' '.join(cell['error'].split())}")
+            _say(f"  {_which(cell)}: {' '.join(cell['error'].split())}")
         if (more := len(results.failures) - _TOLD) > 0:
             _say(f"  and {more} more")
         _say(f"tracebacks: {results.folder / 'cells.csv'}")
     typer.echo(f"{'' if quiet else chr(10)}{results.report or results.folder}")
+
+
+def _tell_scores(results: "Results") -> None:
+    """Print verdicts and scores."""
+    import pandas as pd
+
+    shown = ["forecaster", "family", "skill", "mase", "wql", "coverage", "parameters", "fit_seconds", "seeds"]
+    ranked = results.summary.sort_values(by=["skill"], ascending=False, kind="stable")
+    for dataset in results.summary["dataset"].unique():
+        if dataset in results.verdicts:
+            typer.echo(f"\n{results.verdicts[dataset]}\n")
+        _print_table(pd.DataFrame(ranked.loc[ranked["dataset"] == dataset, shown]))
+
+
+def _tell_costs(results: "CostResults") -> None:
+    """Print what one new prediction costs, and with which powers of the history costs grow."""
+    import pandas as pd
+
+    from forecast.experiment.cost_report import told
+
+    for sentence in told(results.costs):
+        typer.echo(sentence)
+    powers = ["seconds_power", "seconds_expected", "bytes_power", "bytes_expected"]
+    _print_table(pd.DataFrame(results.powers[["backbone", "patch_length", "mode", *powers]]))
+
+
+def _which(cell: "dict[str, Any]") -> str:
+    if "dataset" in cell:
+        return f"{cell['dataset']}, {cell['forecaster']}, seed {cell['seed']}, fold {cell['folds']}"
+    return f"{cell['backbone']}, patches of {cell['patch_length']}, {cell['length']:,} values"
 
 
 def _print_table(table: "pd.DataFrame") -> None:
@@ -190,7 +245,7 @@ def _progress() -> "Iterator[Progress]":
 
         def begin(self, cells):
             self.left, self.total, self.number = list(cells), len(cells), 0
-            self.seconds: dict[type, list[float]] = {}
+            self.seconds: dict[object, list[float]] = {}
             self.since = time.monotonic()
 
         def at_work(self, cell):
@@ -200,7 +255,7 @@ def _progress() -> "Iterator[Progress]":
             self.left.remove(cell)
             self.number += 1
             if outcome == "done":
-                self.seconds.setdefault(type(cell.forecaster), []).append(seconds)
+                self.seconds.setdefault(cell.kind, []).append(seconds)
             self.tell(f"{cell}: {outcome}{'' if outcome == 'stored' else f' after {seconds:.1f} s'}")
 
         def tell(self, text):
@@ -208,7 +263,7 @@ def _progress() -> "Iterator[Progress]":
 
         def remaining(self) -> str:
             """Say how long the rest will take, once a cell of each kind that is left has been timed."""
-            kinds = [self.seconds.get(type(cell.forecaster)) for cell in self.left]
+            kinds = [self.seconds.get(cell.kind) for cell in self.left]
             if not kinds or not all(kinds):
                 return "-:--"
             total = sum(sum(kind) / len(kind) for kind in kinds if kind) - (time.monotonic() - self.since)

@@ -102,14 +102,7 @@ class Forecaster(ABC):
         panel = self.panel_of(frame)
         origins = origins_of(panel, None if cutoffs is None else ordinals_of(panel.calendar, cutoffs))
         forecast = self.forecast(panel, origins)
-        wrong = ~(np.isfinite(forecast.quantiles).all(axis=2) & np.isfinite(forecast.mean))
-        if wrong.any():
-            origin, step = np.argwhere(wrong)[0]
-            series = panel.id_of(int(origins.series[origin]))
-            raise ValueError(
-                f"{type(self).__name__} forecast no finite number for series {series!r}, cutoff "
-                f"{panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
-            )
+        self.check_finite(panel, origins, forecast)
         return self.tidy(panel, origins, forecast)
 
     def panel_of(self, frame: pd.DataFrame | Panel | None) -> Panel:
@@ -157,6 +150,17 @@ class Forecaster(ABC):
     @abstractmethod
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         """Forecast from each origin, reading only its history."""
+
+    def check_finite(self, panel: Panel, origins: Origins, forecast: Forecast) -> None:
+        """Raise ValueError, naming the first of them, if a forecast holds what is no finite number."""
+        wrong = ~(np.isfinite(forecast.quantiles).all(axis=2) & np.isfinite(forecast.mean))
+        if wrong.any():
+            origin, step = np.argwhere(wrong)[0]
+            series = panel.id_of(int(origins.series[origin]))
+            raise ValueError(
+                f"{type(self).__name__} forecast no finite number for series {series!r}, cutoff "
+                f"{panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
+            )
 
     def tidy(self, panel: Panel, origins: Origins, forecast: Forecast) -> pd.DataFrame:
         """Give the forecast frame; series in the order in which they came, then cutoff, then step."""

@@ -6,20 +6,25 @@ import signal
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from lightning.pytorch import Trainer
 
-from forecast.data import WindowDataModule, Windows
+from forecast.data import WindowDataModule, groups_before, windows_before
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel
+from forecast.graph import edges_of
 from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
 from forecast.nn.network import LAST
-from forecast.training import BestWeights, NetworkTraining, Training
+from forecast.streaming import Stream
+from forecast.training import BestWeights, NetworkTraining, Training, using_threads
 
 _PREDICTION_BATCH = 1024
 _VALUES_PER_BATCH = 4_000_000  # bounds the memory of the batches that are gathered together
@@ -38,11 +43,18 @@ class NeuralForecaster(Forecaster):
     patch_length: values that make one token; None: the season if it is 4 to 24 steps long, else 8; less for series that
         are short.
     season_length: None for that of the calendar.
+    graph: which series read which, for a backbone that reads across series, such as `"graph_transformer"`: a frame with
+        two columns of ids, or a list of pairs of ids, the series that reads before the one that is read. Where two read
+        each other, it holds two pairs; each reads itself anyway. None: all read all, or as the backbone says itself.
     quantile_levels: rising numbers inside (0, 1), 0.5 among them.
     training: how the network is trained.
     seed: of weights, windows and dropout; the global random state is given back as it was.
     trainer: arguments passed on to lightning's `Trainer`: `callbacks`, `logger`, `accelerator`, `precision`, ...
     verbose: 0 for silence, 1 for a progress bar.
+
+    A backbone that reads across series forecasts the series that it was fitted on, each from what all of them show up
+    to the cutoff, and refuses others (FrameError). A series of the fit that a frame does not hold reads as one whose
+    values are all missing.
 
     """
 
@@ -55,6 +67,7 @@ class NeuralForecaster(Forecaster):
         context_length: int | None = None,
         patch_length: int | None = None,
         season_length: int | None = None,
+        graph: pd.DataFrame | Sequence[tuple[Any, Any]] | None = None,
         quantile_levels: Sequence[float] = DECILES,
         training: Training = Training(),  # noqa: B008 (frozen)
         seed: int = 0,
@@ -67,6 +80,7 @@ class NeuralForecaster(Forecaster):
         self.context_length = context_length
         self.patch_length = patch_length
         self.season_length = season_length
+        self.graph = graph
         self.quantile_levels = quantile_levels
         self.training = training
         self.seed = seed
@@ -78,14 +92,42 @@ class NeuralForecaster(Forecaster):
         """Whether the backbone carries a latent state or predicts directly."""
         return _config(self.backbone, "backbone", BACKBONES, Backbone).family
 
+    def stream(self, history: pd.DataFrame | Panel | None = None) -> Stream:
+        """Give a stream that goes on from a history, at a cost per new value that does not grow with it.
+
+        Parameters
+        ----------
+        history: all that is known of the series, as for `predict`; None for the frame of `fit`.
+
+        Raises
+        ------
+        NotFittedError: `fit` was not called.
+        FrameError: the history may not enter, or a series has no value.
+        ValueError: a decoder that reads more than a stream carries; otherwise as `predict`.
+
+        """
+        panel = self.panel_of(history)
+        decoder = _config(self.decoder, "decoder", DECODERS, Decoder)
+        if not decoder.streams:
+            able = [name for name, kind in DECODERS.items() if kind.streams]
+            raise ValueError(
+                f"`decoder` is {type(decoder).__name__}, which reads all states before an origin, and a stream carries "
+                f"only the newest; decoders that stream: {', '.join(map(repr, able))}. Use predict, or fit with one"
+            )
+        # A copy: when this forecaster is fitted again, the stream goes on as it began.
+        return Stream.begin(copy(self), panel)
+
     def _fit(self, panel: Panel) -> None:
         options = self.training
+        self.backbone_ = self._backbone(panel)
+        group = len(panel) if self.backbone_.across_series else 1
+        batch_size = max(1, options.batch_size // group) * group  # whole groups
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
         validation_length = self._validation_length(panel)
         steps_per_epoch = _parts(options.steps, options.validations if validation_length else 1)
         epochs = _parts(options.steps, steps_per_epoch)
-        values_per_epoch = steps_per_epoch * options.batch_size * (self.context_length_ + self.horizon)
+        values_per_epoch = steps_per_epoch * batch_size * (self.context_length_ + self.horizon)
         batches = min(steps_per_epoch, _parts(values_per_epoch, _VALUES_PER_BATCH))
         steps_per_batch = _parts(steps_per_epoch, batches)
         data = WindowDataModule(
@@ -93,12 +135,13 @@ class NeuralForecaster(Forecaster):
             context_length=self.context_length_,
             horizon=self.horizon,
             patch_length=self.patch_length_,
-            batch_size=options.batch_size * steps_per_batch,
+            batch_size=batch_size * steps_per_batch,
             batches=batches,
             validation_length=validation_length,
             seed=self.seed,
+            across_series=self.backbone_.across_series,
         )
-        with _random_state(self.seed), _threads(options.threads), _quiet(self.verbose):
+        with _random_state(self.seed), using_threads(options.threads), _quiet(self.verbose):
             network = self._network()
             module = NetworkTraining(
                 network,
@@ -116,17 +159,18 @@ class NeuralForecaster(Forecaster):
         self.parameters_ = sum(p.numel() for p in network.parameters())
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
-        windows = Windows(panel, self.context_length_, 0)
-        parts = []
-        with torch.inference_mode(), _threads(self.training.threads):
-            for low in range(0, len(origins), _PREDICTION_BATCH):
-                part = origins.take(slice(low, low + _PREDICTION_BATCH))
-                values, _, cutoffs = windows.gather(part.series, part.ends - 1)
-                empty = ~values.isfinite().any(dim=1)
-                if empty.any():  # a gap as long as the context: the value before it goes on
-                    values[empty, -1] = torch.from_numpy(last_values(panel, part.take(empty.numpy())))
-                parts.append(self.network_(values, cutoffs, LAST).squeeze(1).numpy())
-        quantiles = np.concatenate(parts)
+        if self.backbone_.across_series:
+            parts = groups_before(panel, origins, self.panel_.ids, self.context_length_, _PREDICTION_BATCH)
+        else:
+            parts = windows_before(panel, origins, self.context_length_, _PREDICTION_BATCH)
+        quantiles = np.empty((len(origins), self.horizon, len(self.quantile_levels)), dtype="float32")
+        silent = np.zeros(len(origins), dtype=bool)
+        with torch.inference_mode(), using_threads(self.training.threads):
+            for part in parts:
+                quantiles[part.origins] = self.network_(part.values, part.cutoffs, LAST).squeeze(1)[part.rows].numpy()
+                silent[part.origins] = ~part.values[part.rows].isfinite().any(dim=1).numpy()
+        if silent.any():  # a gap as long as the context: the value before it goes on
+            quantiles[silent] = last_values(panel, origins.take(silent))[:, None, None]
         return Forecast(quantiles, mean_of(quantiles, self.quantile_levels))
 
     def _state(self) -> dict[str, Any]:
@@ -144,7 +188,7 @@ class NeuralForecaster(Forecaster):
 
     def _network(self) -> ForecastNetwork:
         return ForecastNetwork(
-            _config(self.backbone, "backbone", BACKBONES, Backbone),
+            self.backbone_,
             _config(self.decoder, "decoder", DECODERS, Decoder),
             horizon=self.horizon,
             quantile_levels=self.quantile_levels,
@@ -152,6 +196,20 @@ class NeuralForecaster(Forecaster):
             context_length=self.context_length_,
             season_length=self.season_length_,
         )
+
+    def _backbone(self, panel: Panel) -> Backbone:
+        """Give the config to build, which is told of the series and of who reads whom if it reads across them."""
+        config = _config(self.backbone, "backbone", BACKBONES, Backbone)
+        if config.across_series:
+            edges = {} if self.graph is None else {"edges": edges_of(self.graph, panel)}
+            return replace(config, series=len(panel), **edges)  # type: ignore[arg-type]
+        if self.graph is not None:
+            able = [name for name, kind in BACKBONES.items() if kind.across_series]
+            raise ValueError(
+                f"`graph` is given, but the backbone {type(config).__name__} reads each series by itself; allowed: "
+                f"None, or a backbone that reads across series: {', '.join(map(repr, able))}"
+            )
+        return config
 
     def _lengths(self, panel: Panel) -> tuple[int, int]:
         """Give patch and context length, as asked for or by the rule of the docstring."""
@@ -227,17 +285,6 @@ def _random_state(seed: int) -> Iterator[None]:
         finally:
             random.setstate(outside[0])
             np.random.set_state(outside[1])
-
-
-@contextmanager
-def _threads(number: int | None) -> Iterator[None]:
-    """Let torch use so many threads inside; None leaves it as it is."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -51,9 +51,15 @@ def spelled(thing: object) -> str:
     """Give the call that makes a thing, without the arguments that are as by default."""
     parameters = inspect.signature(type(thing)).parameters.values()
     values = [(one.name, getattr(thing, one.name), one.default) for one in parameters]
-    told = [f"{name}={value!r}" for name, value, default in values if _differs(value, default)]
+    told = [f"{name}={_shown(value)}" for name, value, default in values if _differs(value, default)]
     return f"{type(thing).__name__}({', '.join(told)})"
 
 
 def _differs(value, default) -> bool:
     return default is inspect.Parameter.empty or (value is not default and repr(value) != repr(default))
+
+
+def _shown(value) -> str:
+    """Give a value's repr, or what it is where that takes lines, as of a frame."""
+    text = repr(value)
+    return f"<{type(value).__name__} of {len(value)} rows>" if "\n" in text else text

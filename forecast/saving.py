@@ -1,7 +1,8 @@
 """A fitted forecaster as a folder: JSON that people can read, safetensors for the arrays; nothing is ever unpickled.
 
-Values of JSON are numbers, texts, lists, mappings, and dataclasses, which are written with the name of their class.
-Reading makes objects of classes of this library, or of modules that the caller has imported already, and no others.
+Values of JSON are numbers, texts, lists, mappings, dataclasses, which are written with the name of their class, and
+frames of these. Reading makes objects of classes of this library, or of modules that the caller has imported already,
+and no others.
 """
 
 import importlib
@@ -21,45 +22,47 @@ from forecast.frame import Panel
 from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
 
 FORMAT = 1
-_NOTE, _ARRAYS = "forecaster.json", "arrays.safetensors"
-_PARTS = ("class", "params", "door", "state", "panel")  # of the note
-_CLASS = "__class__"
+_FILES = {"forecaster": ("forecaster.json", "arrays.safetensors"), "stream": ("stream.json", "stream.safetensors")}
+_PARTS = {"forecaster": ("class", "params", "door", "state", "panel"), "stream": ("panel",)}  # of the note
+_CLASS, _FRAME = "__class__", "__frame__"
 
 
-def write(folder: str | Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write both files; the folder is made where it is not there, and files of an earlier forecaster are replaced."""
+def write(
+    folder: str | Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], what: str = "forecaster"
+) -> None:
+    """Write both files of a forecaster or a stream; the folder is made where it is not there, and earlier files of the
+    same kind are replaced.
+    """
     from safetensors.numpy import save_file
 
-    folder = Path(folder)
+    folder, (note_name, arrays_name) = Path(folder), _FILES[what]
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"format": FORMAT, "foretell": __version__, **note}, indent=2, ensure_ascii=False)
     # Arrays that are not contiguous would be written out of order.
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / _ARRAYS)
-    (folder / _NOTE).write_text(text + "\n", encoding="utf-8")
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / arrays_name)
+    (folder / note_name).write_text(text + "\n", encoding="utf-8")
 
 
-def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read both files.
+def read(folder: str | Path, what: str = "forecaster") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read both files of a forecaster or a stream.
 
     Raises
     ------
-    FileNotFoundError: no forecaster was saved there.
+    FileNotFoundError: no such thing was saved there.
     ValueError: the files are damaged, or in a format that this version does not read.
 
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    folder = Path(folder)
-    for name in (_NOTE, _ARRAYS):
+    folder, (note_name, arrays_name) = Path(folder), _FILES[what]
+    for name in (note_name, arrays_name):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"`folder` {str(folder)!r} has no {name}: give a folder that save(folder) wrote")
     try:
-        note, arrays = json.loads((folder / _NOTE).read_text(encoding="utf-8")), load_file(folder / _ARRAYS)
+        note, arrays = json.loads((folder / note_name).read_text(encoding="utf-8")), load_file(folder / arrays_name)
     except (ValueError, SafetensorError) as error:
-        raise ValueError(
-            f"`folder` {str(folder)!r} holds damaged files ({error}): save the forecaster again"
-        ) from error
+        raise ValueError(f"`folder` {str(folder)!r} holds damaged files ({error}): save the {what} again") from error
     found = note.get("format") if isinstance(note, dict) else None
     if found != FORMAT:
         version = f", of version {note['foretell']!r}" if found is not None and "foretell" in note else ""
@@ -67,8 +70,8 @@ def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"`folder` {str(folder)!r} is in format {found!r}{version}; version {__version__} reads format {FORMAT}: "
             "load it with the version that wrote it, or fit again"
         )
-    if lacking := [name for name in _PARTS if name not in note]:
-        raise ValueError(f"`folder` {str(folder)!r} holds a {_NOTE} without {lacking}: save the forecaster again")
+    if lacking := [name for name in _PARTS[what] if name not in note]:
+        raise ValueError(f"`folder` {str(folder)!r} holds a {note_name} without {lacking}: save the {what} again")
     return note, arrays
 
 
@@ -82,22 +85,26 @@ def to_json(value, name: str):
         return [to_json(inner, name) for inner in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: to_json(inner, f"{name}[{key!r}]") for key, inner in value.items()}
+    if isinstance(value, pd.DataFrame):
+        return {_FRAME: to_json(value.to_dict("split", index=False), name)}
     if is_dataclass(value) and not isinstance(value, type):
         inner = {field.name: to_json(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)}
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
         f"`{name}` is a {type(value).__name__} and cannot be saved: {shortened(value)}; allowed: numbers, texts, "
-        "sequences, mappings and dataclasses of these. Leave an argument out before save(folder), set it again after "
-        "load(folder); give what a class of your own learns as arrays, in its _state"
+        "sequences, mappings, frames and dataclasses of these. Leave an argument out before save(folder), set it again "
+        "after load(folder); give what a class of your own learns as arrays, in its _state"
     )
 
 
 def from_json(value) -> Any:
-    """Give back what `to_json` was given; sequences come as tuples."""
+    """Give back what `to_json` was given; sequences come as tuples, frames with a fresh index."""
     if isinstance(value, list):
         return tuple(from_json(inner) for inner in value)
     if not isinstance(value, dict):
         return value
+    if _FRAME in value:
+        return pd.DataFrame(**value[_FRAME])
     inner = {key: from_json(content) for key, content in value.items() if key != _CLASS}
     if _CLASS not in value:
         return inner

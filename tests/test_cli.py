@@ -128,7 +128,7 @@ def test_a_config_that_cannot_be_used_is_told_and_ends_with_two(folder, given, t
     [
         (
             ["run", "nowhere.yaml"],
-            "nowhere.yaml: there is no such file; shipped with the library, and run by name: default",
+            "nowhere.yaml: there is no such file; shipped with the library, and run by name: ",
         ),
         (["run", "."], ".: this is a folder; give a YAML file"),
         (["run", "small.yaml", "--out", "series.csv"], "error: results cannot be written to series.csv"),

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from forecast.experiment.config import Experiment, load_experiment
+    from forecast.experiment.cost_results import CostResults
+    from forecast.experiment.costs import CostExperiment, load_costs, rebuild_costs, run_costs
     from forecast.experiment.faults import ConfigError
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
@@ -12,15 +14,33 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ConfigError": "faults",
+    "CostExperiment": "costs",
+    "CostResults": "cost_results",
     "Experiment": "config",
     "Results": "results",
     "StoreError": "store",
+    "load_costs": "costs",
     "load_experiment": "config",
     "rebuild": "runner",
+    "rebuild_costs": "costs",
+    "run_costs": "costs",
     "run_experiment": "runner",
 }
 
-__all__ = ["ConfigError", "Experiment", "Results", "StoreError", "load_experiment", "rebuild", "run_experiment"]
+__all__ = [
+    "ConfigError",
+    "CostExperiment",
+    "CostResults",
+    "Experiment",
+    "Results",
+    "StoreError",
+    "load_costs",
+    "load_experiment",
+    "rebuild",
+    "rebuild_costs",
+    "run_costs",
+    "run_experiment",
+]
 
 
 def __getattr__(name: str):

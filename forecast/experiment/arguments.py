@@ -132,6 +132,8 @@ def _convert(hint: Any, value: Any, field: Field, faults: list[Fault]) -> Any:
             return construct(typing.cast(type, member), value, field, faults, {})
         if (known := _configs(member)) and isinstance(value, str | Mapping):
             return _config(typing.cast(type, member), known, value, field, faults)
+        if (contract := _contract_of_values(member)) and isinstance(value, Mapping):
+            return _labelled_configs(contract, value, field, faults)
     if hint is Any or (is_dataclass(hint) and isinstance(value, typing.cast(type, hint))):
         return value
     # A dataclass has been looked for above, and in Python true is a number.
@@ -146,7 +148,9 @@ def _convert(hint: Any, value: Any, field: Field, faults: list[Fault]) -> Any:
     return _INVALID
 
 
-def _config(contract: type, known: Mapping[str, type], value: Any, field: Field, faults: list[Fault]) -> Any:
+def _config(
+    contract: type, known: Mapping[str, type], value: Any, field: Field, faults: list[Fault], at_key: bool = False
+) -> Any:
     """Give a config by its name, `lstm`, or by its name and arguments, `{type: lstm, width: 64}`."""
     given = {"type": value} if isinstance(value, str) else dict(value)
     name = given.pop("type", None)
@@ -157,9 +161,30 @@ def _config(contract: type, known: Mapping[str, type], value: Any, field: Field,
     try:
         kind = find_class(name, known, known.__getitem__, contract)
     except ValueError as error:
-        faults.append(Fault(place, str(error)))
+        faults.append(Fault(place, str(error), at_key))
         return _INVALID
     return construct(kind, given, field, faults, {})
+
+
+def _labelled_configs(contract: type, given: Mapping[Any, Any], field: Field, faults: list[Fault]) -> dict[str, Any]:
+    """Give configs by label; a label without anything is the name of its config."""
+    built = {}
+    for label, value in given.items():
+        if not isinstance(label, str):
+            faults.append(Fault((*field, label), f"should be text; got {label!r}", at_key=True))
+        elif value is None or isinstance(value, str | Mapping):
+            name = label if value is None else value
+            built[label] = _config(contract, _configs(contract), name, (*field, label), faults, at_key=value is None)
+        else:
+            faults.append(Fault((*field, label), f"should be {_spelled([contract])}; got {value!r}"))
+    return built
+
+
+def _contract_of_values(member: Any) -> type | None:
+    """Give the contract of a mapping's values, if they are named configs."""
+    kind, inner = typing.get_origin(member), typing.get_args(member)
+    mapped = isinstance(kind, type) and issubclass(kind, Mapping) and len(inner) == 2 and bool(_configs(inner[1]))
+    return inner[1] if mapped else None
 
 
 def _configs(member: Any) -> Mapping[str, type]:

@@ -21,12 +21,46 @@ from forecast.frame import Panel
 WholeNumber = Annotated[int, Field(strict=True, ge=1)]
 
 
-class Experiment(Strict):
-    """Which forecasters are compared, on what, and how; `load_experiment` reads one from a file.
+class FromFile(Strict):
+    """A config that may come from a file, and knows where things stand in it.
 
     Attributes
     ----------
     name: of the folder of its results; the file's stem where none is given.
+
+    """
+
+    name: Name
+    _source: Source | None = PrivateAttr(None)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the config file, from which paths in it start; the current one without a file."""
+        return self._source.path.parent if self._source else Path()
+
+    @property
+    def text(self) -> str | None:
+        """The config file as written; None without a file."""
+        return self._source.path.read_text(encoding="utf-8-sig") if self._source else None
+
+    def error(self, faults: list[Fault]) -> ConfigError:
+        """Give the error that tells faults with their places in the file, or by field where there is no file."""
+        if self._source:
+            return self._source.error(faults)
+        return ConfigError("\n".join(f"{'.'.join(map(str, fault.field))}: {fault.message}" for fault in faults))
+
+    def sound(self, built: Any, faults: list[Fault]) -> Any:
+        """Give what was built. Raises ConfigError where there are faults."""
+        if faults:
+            raise self.error(faults)
+        return built
+
+
+class Experiment(FromFile):
+    """Which forecasters are compared, on what, and how; `load_experiment` reads one from a file.
+
+    Attributes
+    ----------
     datasets: one or more, each a name of the catalogue or a mapping (`Dataset`); a single one may stand without a list.
     horizon: steps to forecast.
     gaps: what to do with missing rows, as `check_frame` takes it.
@@ -37,14 +71,12 @@ class Experiment(Strict):
 
     """
 
-    name: Name
     datasets: Annotated[list[Dataset], Field(min_length=1)]
     horizon: WholeNumber
     gaps: Gaps = "error"
     plan: dict[str, Any]
     seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
     forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
-    _source: Source | None = PrivateAttr(None)
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -66,27 +98,17 @@ class Experiment(Strict):
             raise ValueError(f"{twice[0]!r} comes twice; give each once")
         return given
 
-    @property
-    def folder(self) -> Path:
-        """The folder of the config file, from which paths in it start; the current one without a file."""
-        return self._source.path.parent if self._source else Path()
-
-    @property
-    def text(self) -> str | None:
-        """The config file as written; None without a file."""
-        return self._source.path.read_text(encoding="utf-8-sig") if self._source else None
-
     def build_plan(self) -> Plan:
         """Give the plan. Raises ConfigError."""
         faults: list[Fault] = []
         plan = build_plan(self.plan, self.horizon, faults)
-        return self._sound(plan, faults)
+        return self.sound(plan, faults)
 
     def build_forecasters(self) -> dict[str, Forecaster]:
         """Give the forecasters by label, not fitted. Raises ConfigError."""
         faults: list[Fault] = []
         forecasters = build_forecasters(self.forecasters, self.horizon, faults)
-        return self._sound(forecasters, faults)
+        return self.sound(forecasters, faults)
 
     def panels(self) -> dict[str, Panel]:
         """Read all data sets through the door, and give them by name. Raises ConfigError."""
@@ -104,17 +126,6 @@ class Experiment(Strict):
         plan = {name: value for name, value in canonical(self.build_plan()).items() if name not in ("type", "horizon")}
         return {**plain, "plan": plan, "forecasters": canonical(self.build_forecasters(), "forecasters")}
 
-    def error(self, faults: list[Fault]) -> ConfigError:
-        """Give the error that tells faults with their places in the file, or by field where there is no file."""
-        if self._source:
-            return self._source.error(faults)
-        return ConfigError("\n".join(f"{'.'.join(map(str, fault.field))}: {fault.message}" for fault in faults))
-
-    def _sound(self, built: Any, faults: list[Fault]) -> Any:
-        if faults:
-            raise self.error(faults)
-        return built
-
 
 def load_experiment(path: str | Path) -> Experiment:
     """Read an experiment from a YAML file, or a shipped one by its name, as in `load_experiment("default")`.
@@ -126,12 +137,14 @@ def load_experiment(path: str | Path) -> Experiment:
     if not isinstance(source.content, Mapping):
         keys = ", ".join(name for name, one in Experiment.model_fields.items() if one.is_required() and name != "name")
         raise source.error([Fault((), f"an experiment is a mapping with the keys {keys}; got {source.content!r}")])
+    if "cost" in source.content:
+        raise source.error([Fault(("cost",), "is what an experiment on costs has; `run_costs` runs it", at_key=True)])
     content = {"name": source.path.stem, **source.content}
     experiment = None
     try:
         experiment = Experiment.model_validate(content)
     except ValidationError as error:
-        faults += [_fault_of(one) for one in error.errors()]
+        faults += [fault_of(one, Experiment) for one in error.errors()]
     horizon = experiment.horizon if experiment else 1
     faults += unknown_datasets(content.get("datasets"))
     if isinstance(content.get("plan"), Mapping):
@@ -177,11 +190,11 @@ _IN_OUR_WORDS = {
 }
 
 
-def _fault_of(error: Any) -> Fault:
-    """Give a fault that pydantic has found, in our words."""
+def fault_of(error: Any, schema: type[Strict]) -> Fault:
+    """Give a fault that pydantic has found in a config of this schema, in our words."""
     field, given = tuple(part for part in error["loc"] if part != "[key]"), error["input"]
     if error["type"] == "extra_forbidden":
-        return unknown_key(field, list((Experiment if len(field) == 1 else Dataset).model_fields))
+        return unknown_key(field, list((schema if len(field) == 1 else Dataset).model_fields))
     if error["type"] == "missing":
         inside = "needs a `name` of the catalogue or a `file`" if field[0] == "datasets" else "this key is missing"
         return Fault(field, inside)

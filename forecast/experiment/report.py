@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from forecast.evaluation.effects import effects, is_crossed
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import score
 from forecast.experiment.numerals import number, percent, short
-from forecast.experiment.verdict import BASELINE, Row, caveat, most_seeds, not_tested, verdict
+from forecast.experiment.pages import page
+from forecast.experiment.verdict import BASELINE, Row, caveat, effect_rows, most_seeds, not_tested, verdict
 from forecast.plots import (
     plot_calibration,
+    plot_effects,
     plot_error_by_cutoff,
     plot_error_by_step,
     plot_folds,
@@ -76,12 +78,10 @@ def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, tit
     chapters = [chapters] if isinstance(chapters, Chapter) else list(chapters)
     if not chapters:
         raise ValueError("`chapters` is empty; a report needs at least one ledger")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8"))
     pages = [_page(chapter, f"c{place}") for place, chapter in enumerate(chapters, start=1)]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(template.render(title=title, chapters=pages), encoding="utf-8")
+    path.write_text(page("report.html.j2", title=title, chapters=pages), encoding="utf-8")
     return path
 
 
@@ -105,6 +105,8 @@ def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
         "verdict": verdict(ledger, rows, dataset),
         "caveat": caveat(size),
         "table": _table(ledger, rows),
+        "decoders": ledger.fits.loc[ledger.fits["decoder"] != "", "decoder"].nunique(),
+        "crossed": _crossed(ledger, prefix),
         "figures": _figures(chapter, prefix),
         "protocol": {**computed, **{name: _plain(value) for name, value in chapter.protocol.items()}},
         "failures": [_failure(failure) for failure in chapter.failures],
@@ -134,7 +136,7 @@ def _records(table: pd.DataFrame) -> list[Row]:
 
 
 def _table(ledger: Ledger, rows: Sequence[Row]) -> list[Row]:
-    costs = _costs(ledger)
+    costs, fits = _costs(ledger), ledger.fits.drop_duplicates("forecaster").set_index("forecaster")
     families = [row["family"] for row in rows]
     colours, order = family_colours(families), family_order(families)
     ranked = sorted(rows, key=lambda row: (order.index(row["family"]), -np.nan_to_num(row["skill"], nan=-np.inf)))
@@ -147,6 +149,8 @@ def _table(ledger: Ledger, rows: Sequence[Row]) -> list[Row]:
                 "family": row["family"],
                 "place": order.index(row["family"]),
                 "colour": colours[row["family"]],
+                "backbone": fits["backbone"][row["forecaster"]],
+                "decoder": fits["decoder"][row["forecaster"]],
                 "skill": percent(row["skill"]),
                 "mase": number(row["mase"], 3),
                 "wql": number(row["wql"], 4),
@@ -170,6 +174,17 @@ def _costs(ledger: Ledger) -> dict[str, tuple[float, float]]:
         latency = 1000 * sum(fit["predict_seconds"] for fit in own) / forecasts if forecasts else float("nan")
         costs[name] = (float(np.mean([fit["fit_seconds"] for fit in own])), latency)
     return costs
+
+
+def _crossed(ledger: Ledger, prefix: str) -> dict[str, Any] | None:
+    """Give main effects, interactions and their plot; None where there is nothing to cross or to measure against."""
+    if BASELINE not in ledger.forecasters or not is_crossed(ledger):
+        return None
+    caption = "Skill of every backbone under every decoder, and how the families answer to the decoder."
+    return {
+        "effects": effect_rows(effects(ledger, BASELINE)),
+        "figure": _drawn("effects", caption, plot_effects(ledger, BASELINE), prefix),
+    }
 
 
 def _figures(chapter: Chapter, prefix: str) -> list[dict[str, Any]]:
@@ -203,10 +218,11 @@ def _figures(chapter: Chapter, prefix: str) -> list[dict[str, Any]]:
     if chapter.plan is not None:
         caption = "The plan of folds: what each forecast was allowed to see, and whose fit it used."
         drawn.append(("folds", caption, plot_folds(chapter.plan)))
-    return [
-        {"name": name, "caption": caption, "svg": Markup(embedded_svg(figure, f"{prefix}-{name}", caption))}
-        for name, caption, figure in drawn
-    ]
+    return [_drawn(name, caption, figure, prefix) for name, caption, figure in drawn]
+
+
+def _drawn(name: str, caption: str, figure: Figure, prefix: str) -> dict[str, Any]:
+    return {"name": name, "caption": caption, "svg": Markup(embedded_svg(figure, f"{prefix}-{name}", caption))}
 
 
 def _failure(failure: Mapping[str, Any]) -> dict[str, str]:

@@ -10,11 +10,7 @@
 - experiment.yaml, protocol.json: the config as written; versions and machine
 """
 
-import importlib.metadata
 import json
-import os
-import platform
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,19 +19,20 @@ from typing import Any
 
 import pandas as pd
 
-from forecast import __version__
+from forecast.evaluation.effects import is_crossed
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import METRICS, score, skill
 from forecast.evaluation.plan import Plan
 from forecast.experiment.config import Experiment
+from forecast.experiment.protocol import protocol
 from forecast.experiment.store import Store
 from forecast.frame import Panel
 
 BASELINE = "SeasonalNaive"
 COSTS = ["fit_seconds", "predict_seconds", "parameters"]
-SUMMARY = ["dataset", "horizon", "forecaster", "family", "decoder", "seeds", *METRICS, "skill", *COSTS]
+PARTS = ["backbone", "decoder"]
+SUMMARY = ["dataset", "horizon", "forecaster", "family", *PARTS, "seeds", *METRICS, "skill", *COSTS]
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "status", "error", "traceback", "key"]
-_LIBRARIES = ["foretell", "torch", "lightning", "numpy", "pandas", "scikit-learn", "matplotlib"]
 Row = dict[str, Any]
 _ZIPPED: dict[str, Any] = {"method": "gzip", "compresslevel": 1, "mtime": 0}
 
@@ -87,7 +84,7 @@ def write_setting(store: Store, experiment: Experiment, data: Mapping[str, tuple
         with store.replacing("experiment.yaml") as path:
             path.write_text(experiment.text, encoding="utf-8")
     with store.replacing("protocol.json") as path:
-        path.write_text(json.dumps(_protocol(), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(protocol(), indent=1) + "\n", encoding="utf-8")
     tables = []
     for name, (panel, plan) in data.items():
         table = plan.table(panel).astype("object")  # data sets may count time differently
@@ -177,16 +174,18 @@ def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
     table = table.assign(dataset=cells[0]["dataset"], horizon=cells[0]["horizon"])
     if ledger is not None:
         fits = ledger.fits.groupby(["forecaster", "seed"], sort=False)
-        runs = fits.agg({"decoder": "first", "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
+        parts = dict.fromkeys(PARTS, "first")
+        runs = fits.agg({**parts, "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
         costs = runs.reset_index().groupby("forecaster", sort=False)
-        costs = costs.agg({"decoder": "first", "seed": "count", **dict.fromkeys(COSTS, "mean"), "parameters": "max"})
-        parts = [score(ledger), costs.rename(columns={"seed": "seeds"}).reset_index()]
+        costs = costs.agg({**parts, "seed": "count", **dict.fromkeys(COSTS, "mean"), "parameters": "max"})
+        tables = [score(ledger), costs.rename(columns={"seed": "seeds"}).reset_index()]
         if BASELINE in ledger.forecasters:
-            parts.append(skill(ledger, BASELINE).loc[:, ["forecaster", "skill"]])
-        for part in parts:
-            table = table.merge(part, how="left", on="forecaster")
-    table = table.reindex(columns=SUMMARY).astype({"decoder": "object", "parameters": "Int64"})
-    return table.fillna({"decoder": "", "seeds": 0}).astype({"decoder": "str", "seeds": "int64"})
+            tables.append(skill(ledger, BASELINE).loc[:, ["forecaster", "skill"]])
+        for one in tables:
+            table = table.merge(one, how="left", on="forecaster")
+    table = table.reindex(columns=SUMMARY).astype({**dict.fromkeys(PARTS, "object"), "parameters": "Int64"})
+    table = table.fillna({**dict.fromkeys(PARTS, ""), "seeds": 0})
+    return table.astype({**dict.fromkeys(PARTS, "str"), "seeds": "int64"})
 
 
 def _write_plots(store: Store, dataset: str, ledger: Ledger, history: pd.DataFrame | None, folds: pd.DataFrame) -> None:
@@ -202,6 +201,8 @@ def _write_plots(store: Store, dataset: str, ledger: Ledger, history: pd.DataFra
     }
     if BASELINE in ledger.forecasters:
         figures["skill"] = plots.plot_skill(ledger, BASELINE)
+        if is_crossed(ledger):
+            figures["effects"] = plots.plot_effects(ledger, BASELINE)
     with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         path.mkdir()
@@ -276,18 +277,3 @@ def _records(table: pd.DataFrame) -> list[Row]:
 def _write_table(store: Store, name: str, table: pd.DataFrame) -> None:
     with store.replacing(name) as path:
         table.to_csv(path, index=False, lineterminator="\n")
-
-
-def _protocol() -> dict[str, Any]:
-    """Give versions and machine, as far as numbers and times depend on them."""
-    versions = {"python": platform.python_version()}
-    for library in _LIBRARIES:
-        try:
-            versions[library] = importlib.metadata.version(library)
-        except importlib.metadata.PackageNotFoundError:  # used from its sources, without being installed
-            versions[library] = __version__ if library == "foretell" else "not installed"
-    machine = {"platform": platform.platform(), "processors": os.cpu_count()}
-    torch = sys.modules.get("torch")  # only networks have it imported
-    if torch is not None and torch.cuda.is_available():
-        machine["accelerator"] = torch.cuda.get_device_name()
-    return {"versions": versions, "machine": machine}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from forecast.evaluation.backtest import groups, run_group, runs
 from forecast.evaluation.ledger import Ledger
@@ -16,16 +16,39 @@ from forecast.experiment.arguments import argument_named, canonical
 from forecast.experiment.config import Experiment, load_experiment
 from forecast.experiment.faults import Fault
 from forecast.experiment.results import Results, publish, write_setting
-from forecast.experiment.store import Store, checksum_of, code_version, key_of
+from forecast.experiment.store import Content, Store, checksum_of, code_version, key_of
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
 
 Outcome = Literal["stored", "done", "failed"]
 
 
+class Work(Protocol):
+    """The unit of work of any experiment; `str` of it says which one it is."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All that its numbers depend on, as JSON can hold it."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Its place in the store."""
+        ...
+
+    @property
+    def kind(self) -> object:
+        """What cells have in common that take about as long."""
+        ...
+
+    def compute(self) -> Content:
+        """Do it."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The unit of work: one forecaster with one seed on the folds of a data set that share a fit."""
+    """The work of a backtest: one forecaster with one seed on the folds of a data set that share a fit."""
 
     dataset: str
     label: str
@@ -42,6 +65,11 @@ class Cell:
         first, last = self.folds[0].number + 1, self.folds[-1].number + 1
         which = f"fold {first}" if first == last else f"folds {first} to {last}"
         return f"{self.label}, seed {self.seed}, {which} of {self.of}"
+
+    @property
+    def kind(self) -> object:
+        """The class of its forecaster."""
+        return type(self.forecaster)
 
     def facts(self) -> dict[str, Any]:
         """Give what a table says of this cell."""
@@ -62,13 +90,13 @@ class Cell:
 class Progress:
     """What a run tells while it is at work; the methods of this one do nothing."""
 
-    def begin(self, cells: Sequence[Cell]) -> None:
+    def begin(self, cells: Sequence[Work]) -> None:
         """All cells are known, in their order."""
 
-    def at_work(self, cell: Cell) -> None:
+    def at_work(self, cell: Work) -> None:
         """A cell is being computed."""
 
-    def finished(self, cell: Cell, outcome: Outcome, seconds: float) -> None:
+    def finished(self, cell: Work, outcome: Outcome, seconds: float) -> None:
         """A cell was there already (stored), has been computed (done), or has failed."""
 
     def writing(self) -> None:
@@ -102,17 +130,22 @@ def run_experiment(
     folder = Path("results", experiment.name) if out is None else Path(out)
     with Store(folder).opened(experiment.canonical(), [cell.facts() for cell in cells]) as store:
         write_setting(store, experiment, {cell.dataset: (cell.panel, cell.plan) for cell in cells})
-        progress.begin(cells)
-        for cell in cells:
-            if store.is_done(cell.key):
-                progress.finished(cell, "stored", 0.0)
-                continue
-            progress.at_work(cell)
-            began = perf_counter()
-            outcome = _run(cell, store)
-            progress.finished(cell, outcome, perf_counter() - began)
-        progress.writing()
+        run_cells(cells, store, progress)
         return publish(store)
+
+
+def run_cells(cells: Sequence[Work], store: Store, progress: Progress) -> None:
+    """Compute and store the cells that are not stored, in their order."""
+    progress.begin(cells)
+    for cell in cells:
+        if store.is_done(cell.key):
+            progress.finished(cell, "stored", 0.0)
+            continue
+        progress.at_work(cell)
+        began = perf_counter()
+        outcome = _run(cell, store)
+        progress.finished(cell, outcome, perf_counter() - began)
+    progress.writing()
 
 
 def rebuild(folder: str | Path) -> Results:
@@ -169,14 +202,14 @@ def _config(
     }
 
 
-def _run(cell: Cell, store: Store) -> Outcome:
+def _run(cell: Work, store: Store) -> Outcome:
     try:
-        ledger = cell.compute()
+        content = cell.compute()
     except SystemExit as stop:
         # Some trainers end the process themselves when the user presses Ctrl-C; a library does not.
         raise KeyboardInterrupt from stop
-    except Exception as error:  # whatever a forecaster raises is the result of its cell, and no other's
+    except Exception as error:  # whatever a cell raises is its result, and no other's
         store.write_error(cell.key, cell.config, error)
         return "failed"
-    store.write(cell.key, cell.config, ledger)
+    store.write(cell.key, cell.config, content)
     return "done"

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -30,11 +30,19 @@ _UNFINISHED, _LOCK = ".writing-", ".lock"
 _DONE, _ERROR, _CONFIG, _EXPERIMENT = "done.json", "error.json", "config.json", "experiment.json"
 # Parts of the library that no number of a cell depends on.
 _WITHOUT_NUMBERS = ("__init__.py", "_bundled", "catalog", "cli.py", "experiment", "plots", "saving.py")
-FREE_TO_CHANGE = ("name", "seeds", "forecasters")  # what an experiment may change and keep its folder
+# What an experiment may change and keep its folder.
+FREE_TO_CHANGE = ("name", "seeds", "forecasters", "backbones", "patch_lengths", "lengths")
 
 
 class StoreError(ValueError):
     """A folder that cannot hold the results of this experiment."""
+
+
+class Content(Protocol):
+    """What a finished cell holds: a ledger, or whatever else can be written to a folder."""
+
+    def write(self, folder: Path) -> object:
+        """Write it to a folder, which is made."""
 
 
 class Store:
@@ -127,6 +135,10 @@ class Store:
 
     # -- cells ---------------------------------------------------------------------------------------------------------
 
+    def folder_of(self, key: str) -> Path:
+        """Give the folder of a cell, which is there if it has been computed."""
+        return self._cells / key
+
     def is_done(self, key: str) -> bool:
         """Tell whether a cell is finished and still what was written."""
         folder = self._cells / key
@@ -137,18 +149,27 @@ class Store:
             return False
 
     def read(self, key: str) -> Ledger:
-        """Give the ledger of a finished cell. Raises FileNotFoundError where there is none."""
-        return Ledger.read(self._cells / key)
+        """Give the ledger of a finished cell.
+
+        Raises FileNotFoundError where there is none, StoreError where it is not as this version writes it.
+        """
+        try:
+            return Ledger.read(self._cells / key)
+        except ValueError as error:
+            raise StoreError(
+                f"a cell stored in {self.folder} cannot be read: {error} If another version of foretell has stored it, "
+                "run the experiment again: forecast run CONFIG --out FOLDER"
+            ) from error
 
     def read_error(self, key: str) -> dict[str, str] | None:
         """Give `type`, `message` and `traceback` of a cell that failed; None where it did not."""
         path = self._cells / key / _ERROR
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
-    def write(self, key: str, config: Mapping[str, Any], ledger: Ledger) -> None:
+    def write(self, key: str, config: Mapping[str, Any], content: Content) -> None:
         """Store a finished cell, in place of what was there."""
         with self.replacing(f"cells/{key}") as folder:
-            ledger.write(folder)
+            content.write(folder)
             (folder / _CONFIG).write_text(_json(config), encoding="utf-8")
             checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
             (folder / _DONE).write_text(_json(checksums), encoding="utf-8")

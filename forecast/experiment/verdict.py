@@ -1,10 +1,14 @@
-"""What the numbers of a comparison allow to say, in sentences: who is best, how sure that is, what was not tested."""
+"""What the numbers of a comparison allow to say, in sentences.
+
+Who is best and how sure that is, what family and decoder each change, and what was not tested.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
+from forecast.evaluation.effects import DIRECT, FAMILIES, LATENT, REFERENCE, Effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import skill
 from forecast.experiment.numerals import percent
@@ -12,7 +16,6 @@ from forecast.plots.extent import Extent, count, extent
 
 Row = dict[str, Any]
 BASELINE = "SeasonalNaive"
-LATENT, DIRECT = "latent-state", "direct-prediction"
 _FEW_SEEDS, _FEW_CUTOFFS = 3, 5
 
 
@@ -63,7 +66,7 @@ def verdict(ledger: Ledger, rows: Sequence[Row], dataset: str = "this data") -> 
         (low, high), (bottom, top) = ranges[one["forecaster"]], ranges[other["forecaster"]]
         return low <= top and bottom <= high
 
-    champions = [next((row for row in ranked if row["family"] == family), None) for family in (LATENT, DIRECT)]
+    champions = [next((row for row in ranked if row["family"] == family), None) for family in FAMILIES]
     best = f"{place} the highest skill is that of {told(ranked[0])}"
     # Where the two at the top are the two champions, the second half of the sentence says it.
     if len(ranked) > 1 and any(row not in champions for row in ranked[:2]) and overlap(ranked[0], ranked[1]):
@@ -81,6 +84,60 @@ def verdict(ledger: Ledger, rows: Sequence[Row], dataset: str = "this data") -> 
     if min(latent["seeds"], direct["seeds"]) < 2:
         known = "but one seed cannot tell merit from chance"
     return f"{best}; of {pair}, {ahead} is ahead by {points}, {known}."
+
+
+def effect_rows(found: Effects) -> list[Row]:
+    """Say each main effect and interaction in words: `effect, words, change, seeds, cells, over`, all text."""
+    everyone = list(dict.fromkeys(found.cells["backbone"]))
+    table = [{str(name): value for name, value in row.items()} for row in found.contrasts.to_dict("records")]
+    # What a decoder changes in one family alone is told with its main effect and its interaction.
+    alone = {(row["decoder"], row["family"]): row["change"] for row in table if row["effect"] == "decoder"}
+    return [
+        {
+            "effect": _effect(row),
+            "words": row["reason"] or _in_words(row, alone),
+            "change": percent(row["change"]),
+            "seeds": f"{percent(row['low'])} to {percent(row['high'])}" if row["seeds"] > 1 else "–",
+            "cells": str(row["cells"]),
+            "over": f"{_some(row['backbones'], everyone)} under {', '.join(row['decoders'])}" if row["cells"] else "",
+        }
+        for row in table
+        if row["effect"] != "decoder" or not row["family"]
+    ]
+
+
+def _effect(row: Row) -> str:
+    if row["effect"] == "family":
+        return "family"
+    return f"{row['decoder']} against {REFERENCE}" if row["effect"] == "decoder" else f"family × {row['decoder']}"
+
+
+def _some(backbones: Sequence[str], everyone: Sequence[str]) -> str:
+    """Name backbones, or those that are missing where they are fewer."""
+    missing = [name for name in everyone if name not in backbones]
+    if len(backbones) < 4 or len(missing) >= len(backbones):
+        return ", ".join(backbones)
+    return f"all {len(everyone)} backbones" + f" but {', '.join(missing)}" * bool(missing)
+
+
+def _in_words(row: Row, alone: dict[tuple[str, str], float]) -> str:
+    decoder, change = row["decoder"], row["change"]
+    if row["effect"] == "family":
+        return f"{LATENT} networks have {_amount(change)} {DIRECT} networks"
+    by_family = [(family, percent(alone[decoder, family])) for family in FAMILIES if (decoder, family) in alone]
+    if row["effect"] == "decoder":
+        split = ", ".join(f"{family} {text}" if len(by_family) > 1 else f"{family} alone" for family, text in by_family)
+        return f"{decoder} has {_amount(change)} {REFERENCE}" + f" ({split})" * bool(split)
+    less = "less" if change < 0 else "more"
+    apart = "the same" if abs(change) < 0.0005 else f"{percent(abs(change), '')} {less} for {LATENT}"
+    parts = " and ".join(f"{text} for {family}" for family, text in by_family)
+    return f"{decoder} in place of {REFERENCE} changes the error by {parts}: {apart}"
+
+
+def _amount(change: float) -> str:
+    if abs(change) < 0.0005:
+        return "the same error as"
+    return f"{percent(abs(change), '')} {'less' if change < 0 else 'more'} error than"
 
 
 def _seed_ranges(ledger: Ledger) -> dict[str, tuple[float, float]]:

@@ -2,6 +2,6 @@
 
 from forecast.frame.calendar import Calendar
 from forecast.frame.panel import Panel
-from forecast.frame.schema import ID, TARGET, TIME, FrameError, Roles, as_panel, check_frame
+from forecast.frame.schema import ID, TARGET, TIME, FrameError, Roles, as_panel, check_frame, check_rows
 
-__all__ = ["ID", "TARGET", "TIME", "Calendar", "FrameError", "Panel", "Roles", "as_panel", "check_frame"]
+__all__ = ["ID", "TARGET", "TIME", "Calendar", "FrameError", "Panel", "Roles", "as_panel", "check_frame", "check_rows"]

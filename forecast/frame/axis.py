@@ -1,6 +1,7 @@
 """The time axis of the rows: their order, the calendar they share, and what contradicts it, in any series."""
 
 from collections.abc import Iterator
+from datetime import tzinfo
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,43 @@ def _on_the_grid(stamps: pd.DatetimeIndex) -> pd.Timestamp:
     """Give a stamp to set the grid by: any would do, but where the clocks skip midnight a day begins late."""
     wall = stamps.tz_localize(None)
     return stamps.to_list()[int((wall - wall.normalize()).argmin())]
+
+
+def in_calendar(rows: Rows, calendar: Calendar) -> Rows:
+    """Give the rows with their stamps in the unit and the time zone of a calendar.
+
+    Raises
+    ------
+    FrameError: stamps that are of another kind than those of the calendar, or finer than its unit.
+
+    """
+    stamps, time = rows.stamps, rows.stamps.name
+    kind, own = _kind(getattr(stamps, "unit", None), getattr(stamps, "tz", None)), _kind(calendar.unit, calendar.zone)
+    if kind != own:
+        raise FrameError(
+            f"column `{time}` holds {kind}, first {stamps[0]}; the series so far have {own}: give the same"
+        )
+    if not isinstance(stamps, pd.DatetimeIndex) or (stamps.unit, stamps.tz) == (calendar.unit, calendar.zone):
+        return rows
+    if calendar.zone is not None:
+        stamps = stamps.tz_convert(calendar.zone)
+    try:
+        fitting = stamps.as_unit(calendar.unit)
+    except pd.errors.OutOfBoundsDatetime as error:
+        raise FrameError(f"column `{time}` goes beyond what stamps in {calendar.unit} can hold: {error}") from error
+    if (finer := np.asarray(fitting != stamps)).any():
+        raise FrameError(
+            f"column `{time}`: {rows.at(int(finer.argmax()))} is finer than the unit of the series so far, "
+            f"{calendar.unit!r}, and so not on their grid of frequency {calendar.freq!r}. Round the stamps to it"
+        )
+    return Rows(rows.ids, fitting, rows.target)
+
+
+def _kind(unit: str | None, zone: tzinfo | None) -> str:
+    """Say what kind of stamps these are."""
+    return (
+        "integers" if unit is None else "timestamps without time zone" if zone is None else "timestamps in a time zone"
+    )
 
 
 def check_axis(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from forecast.frame.axis import check_axis, in_order, rows_by_stamp, shared_calendar
+from forecast.frame.axis import check_axis, in_calendar, in_order, rows_by_stamp, shared_calendar
 from forecast.frame.calendar import Calendar
 from forecast.frame.panel import Panel
 from forecast.frame.rows import FrameError, Rows, read_rows
@@ -86,12 +86,31 @@ def check_frame(
             raise ValueError(f"`{name}` is {value!r}; allowed: {', '.join(map(repr, allowed))}")
     if isinstance(min_length, bool) or not isinstance(min_length, int | np.integer) or min_length < 1:
         raise ValueError(f"`min_length` is {min_length!r}; allowed: a whole number of 1 or more")
-    names = _names_of(frame, columns or {}, roles or Roles())
-    rows, begins = in_order(read_rows(*(pd.Series(frame[names[name]]) for name in (ID, TIME, TARGET))), unsorted)
-    calendar = shared_calendar(rows, begins, freq)
-    complete = check_axis(rows, begins, calendar, gaps)
-    panel = _panel(rows, begins, calendar, complete, fill=gaps == "fill")
-    return _long_enough(panel, min_length, short, names[TARGET])
+    rows, begins = _rows_of(frame, columns, roles, unsorted)
+    panel = _panel(rows, begins, shared_calendar(rows, begins, freq), gaps)
+    return _long_enough(panel, min_length, short, str(rows.target.name))
+
+
+def check_rows(
+    frame: pd.DataFrame,
+    calendar: Calendar,
+    *,
+    columns: Mapping[str, str] | None = None,
+    roles: Roles | None = None,
+    gaps: Literal["error", "mask", "fill"] = "error",
+    unsorted: Literal["error", "sort"] = "error",
+) -> Panel:
+    """Check rows that go on in a calendar, as `check_frame` does, whose options these are; give them as a panel.
+
+    Their stamps may have another unit or time zone; a series may have nothing but missing values in them.
+
+    Raises
+    ------
+    FrameError, TypeError, ValueError: as `check_frame`.
+
+    """
+    rows, begins = _rows_of(frame, columns, roles, unsorted)
+    return _panel(in_calendar(rows, calendar), begins, calendar, gaps)
 
 
 def as_panel(frame: "pd.DataFrame | Panel", **door) -> Panel:
@@ -154,8 +173,17 @@ def _uses(roles: Roles) -> list[tuple[str, str]]:
     return [(column, role) for role, columns in named.items() for column in columns]
 
 
-def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, complete: bool, fill: bool) -> Panel:
+def _rows_of(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None, roles: Roles | None, unsorted: str
+) -> tuple[Rows, np.ndarray]:
+    """Give the rows of a frame in order, and the first row of each series."""
+    names = _names_of(frame, columns or {}, roles or Roles())
+    return in_order(read_rows(*(pd.Series(frame[names[name]]) for name in (ID, TIME, TARGET))), unsorted)
+
+
+def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) -> Panel:
     """Give the panel; where rows are missing, every value goes to the place of its stamp."""
+    complete = check_axis(rows, begins, calendar, gaps)
     first, last = (calendar.locate(rows.stamps[at])[0] for at in (begins, np.append(begins[1:], len(rows)) - 1))
     lengths = last - first + 1
     stops = np.cumsum(lengths)
@@ -167,7 +195,7 @@ def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, complete: bool, f
         values = placed
     observed = np.isnan(values)
     np.logical_not(observed, out=observed)
-    if fill:
+    if gaps == "fill":
         _carry_forward(values, stops - lengths)
     return Panel(values, observed, stops - lengths, stops, first, rows.ids[begins].rename(ID), calendar)
 

@@ -44,12 +44,12 @@ def _roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinal
     while P * len(steps) < network.horizon:
         order = torch.randperm(paths, generator=torch.Generator().manual_seed(len(steps)))
         drawn = at_levels(_even(paths, first)[order], network.normal).repeat_interleave(len(first), 0)  # (S B, Q)
-        values = torch.cat([values[:, P:], (quantiles @ drawn.unsqueeze(-1)).squeeze(-1)], dim=1)
+        values = torch.cat([values[:, P:], _mixed(quantiles, drawn.unsqueeze(-1)).squeeze(-1)], dim=1)
         ordinals = ordinals + P
         patch = network.read_last(values, ordinals)
         states, state = network.backbone.advance(network.tokens(patch), state)
         quantiles = network.decode(patch, states, slice(-1, None)).in_units().squeeze(1)  # (S B, P, Q)
-        pooled = (quantiles @ points).unflatten(0, (paths, -1)).permute(1, 2, 0, 3).flatten(2)  # (B, P, S points)
+        pooled = _mixed(quantiles, points).unflatten(0, (paths, -1)).permute(1, 2, 0, 3).flatten(2)  # (B, P, S points)
         steps.append(torch.quantile(pooled, torch.special.ndtr(network.normal), dim=2).permute(1, 2, 0))
     return torch.cat(steps, dim=1)[:, : network.horizon]
 
@@ -57,6 +57,12 @@ def _roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinal
 def _even(count: int, like: Tensor) -> Tensor:
     """Give so many levels, spread evenly."""
     return ((torch.arange(count, device=like.device) + 0.5) / count).to(like.dtype)
+
+
+def _mixed(quantiles: Tensor, weights: Tensor) -> Tensor:
+    """Mix quantiles (..., Q) with weights (..., Q, L) that sum to one; what is all the same stays just that."""
+    lowest = quantiles[..., :1]
+    return lowest + (quantiles - lowest) @ weights
 
 
 def at_levels(levels: Tensor, normal: Tensor) -> Tensor:

@@ -10,27 +10,55 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from forecast.plots.alignment import plot_alignments
+    from forecast.plots.attention import plot_attention, plot_attention_across_series, plot_attention_by_lag
     from forecast.plots.calibration import plot_calibration
+    from forecast.plots.cost import plot_cost
+    from forecast.plots.effects import plot_effects
     from forecast.plots.error import plot_error_by_cutoff, plot_error_by_step
     from forecast.plots.folds import plot_folds
     from forecast.plots.forecasts import plot_forecasts
+    from forecast.plots.gates import plot_gates
+    from forecast.plots.gradient_reach import plot_gradient_reach
+    from forecast.plots.occlusion import plot_occlusion
+    from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
 
 _HOMES = {
+    "plot_alignments": "alignment",
+    "plot_attention": "attention",
+    "plot_attention_across_series": "attention",
+    "plot_attention_by_lag": "attention",
     "plot_calibration": "calibration",
+    "plot_cost": "cost",
+    "plot_effects": "effects",
     "plot_error_by_cutoff": "error",
     "plot_error_by_step": "error",
     "plot_folds": "folds",
     "plot_forecasts": "forecasts",
+    "plot_gates": "gates",
+    "plot_gradient_reach": "gradient_reach",
+    "plot_occlusion": "occlusion",
+    "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
 }
 
 __all__ = [
+    "plot_alignments",
+    "plot_attention",
+    "plot_attention_across_series",
+    "plot_attention_by_lag",
     "plot_calibration",
+    "plot_cost",
+    "plot_effects",
     "plot_error_by_cutoff",
     "plot_error_by_step",
     "plot_folds",
     "plot_forecasts",
+    "plot_gates",
+    "plot_gradient_reach",
+    "plot_occlusion",
+    "plot_receptive_field",
     "plot_skill",
 ]
 

@@ -9,10 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from forecast.evaluation.metrics import coverage, score
+from forecast.plots.focus import singled_out, told
 from forecast.plots.style import (
     FAINT,
     MUTED,
     families,
+    family_colours,
     label_lines,
     line_height,
     line_styles,
@@ -32,13 +34,14 @@ def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
     """Draw the share of actuals inside each central interval against its nominal level, one line per forecaster.
 
     The intervals lie between the quantile levels a and 1 - a of the ledger. On the dashed line an interval is honest;
-    below it, it is too narrow (too sure), above it too wide.
+    below it, it is too narrow (too sure), above it too wide. Of more than a dozen forecasters the best of each family
+    under each decoder are named, and the others are faint.
     """
-    pairs = central_pairs(ledger.quantile_levels)
+    pairs, named = central_pairs(ledger.quantile_levels), singled_out(ledger)
     with look():
-        figure, ax = panel(ax, (7.0, max(4.4, line_height(len(ledger.forecasters)))))
+        figure, ax = panel(ax, (7.0, max(4.4, line_height(len(named)))))
         ax.set_title("Coverage by nominal level")
-        ax.set_xlabel("nominal level of the central interval")
+        ax.set_xlabel(f"nominal level of the central interval{told(ledger, named)}")
         ax.set_ylabel("share of actuals inside")
         if not pairs:
             say_empty(ax, "the ledger has no two quantile levels a and 1 - a")
@@ -46,12 +49,16 @@ def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
         nominal = np.array([upper - lower for lower, upper in pairs])
         table = score(ledger, {f"{lower}": coverage(lower, upper) for lower, upper in pairs}).set_index("forecaster")
         observed = table[[f"{lower}" for lower, _ in pairs]]
-        styles = line_styles(families(list(observed.index), ledger.fits))
+        family_of = families(ledger.forecasters, ledger.fits)
+        styles, hues = line_styles({name: family_of[name] for name in named}), family_colours(list(family_of.values()))
         ends: dict[str, float] = {}
-        for name, values in observed.iterrows():
-            y = values.to_numpy(dtype=float)
-            ax.plot(nominal, y, **styles[str(name)], marker="o", markersize=3.5, label=str(name))
-            ends[str(name)] = y[-1]
+        for name, family in family_of.items():
+            y = observed.loc[name].to_numpy(dtype=float)
+            if name in named:
+                ax.plot(nominal, y, **styles[name], marker="o", markersize=3.5, label=name)
+                ends[name] = y[-1]
+            else:
+                ax.plot(nominal, y, color=hues[family], linewidth=0.7, alpha=0.35, zorder=1, label=name)
         if not np.isfinite(list(ends.values())).any():
             say_empty(ax, "no actual was observed")
             return figure

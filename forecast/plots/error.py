@@ -12,9 +12,11 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from forecast.evaluation.metrics import score, skill
 from forecast.plots.extent import count, extent
+from forecast.plots.focus import singled_out, told
 from forecast.plots.style import (
     FAINT,
     families,
+    family_colours,
     instants,
     label_lines,
     line_height,
@@ -45,13 +47,16 @@ METRIC_LABELS = {
 def plot_error_by_step(ledger: Ledger, metric: str = "mase", *, ax: Axes | None = None) -> Figure:
     """Draw `metric` against the step ahead, one line per forecaster; the shade is the range over its seeds.
 
+    Of more than a dozen forecasters the best of each family under each decoder are named, and the others are faint.
     `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
     """
     with look():
-        figure, ax = panel(ax, (7.0, line_height(len(ledger.forecasters))))
-        if _lines(ax, ledger, metric, "step"):
+        named = singled_out(ledger)
+        figure, ax = panel(ax, (7.0, line_height(len(named))))
+        note = _lines(ax, ledger, named, metric, "step")
+        if note is not None:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True) if extent(ledger).steps > 1 else FixedLocator([1]))
-        ax.set_xlabel("step ahead")
+        ax.set_xlabel(f"step ahead{note or ''}")
         ax.set_title(f"{_short(metric)} by step, over {count(extent(ledger).cutoffs, 'cutoff')}")
     return figure
 
@@ -59,35 +64,43 @@ def plot_error_by_step(ledger: Ledger, metric: str = "mase", *, ax: Axes | None 
 def plot_error_by_cutoff(ledger: Ledger, metric: str = "mase", *, ax: Axes | None = None) -> Figure:
     """Draw `metric` against the cutoff, one line per forecaster; the shade is the range over its seeds.
 
+    Of more than a dozen forecasters the best of each family under each decoder are named, and the others are faint.
     `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
     """
     with look():
-        figure, ax = panel(ax, (7.0, line_height(len(ledger.forecasters))))
+        named = singled_out(ledger)
+        figure, ax = panel(ax, (7.0, line_height(len(named))))
         cutoffs = ledger.forecasts["cutoff"].drop_duplicates()
-        if _lines(ax, ledger, metric, "cutoff"):
+        note = _lines(ax, ledger, named, metric, "cutoff")
+        if note is not None:
             time_axis(ax, cutoffs)
+            ax.set_xlabel(ax.get_xlabel() + note)
             if len(cutoffs) == 1:
                 ax.set_xticks([ax.convert_xunits(instants(cutoffs)[0])])
         ax.set_title(f"{_short(metric)} by cutoff, over {count(extent(ledger).steps, 'step')}")
     return figure
 
 
-def _lines(ax: Axes, ledger: Ledger, metric: str, along: str) -> bool:
-    """Draw all lines with their names; False where no value is defined, which the axes then say."""
+def _lines(ax: Axes, ledger: Ledger, named: list[str], metric: str, along: str) -> str | None:
+    """Draw all lines with their names; give what is to be said below, None where no value is defined."""
     if metric not in METRIC_LABELS:
         raise ValueError(f"`metric` {metric!r} is not known; choose one of {list(METRIC_LABELS)}")
     means = _wide(_measured(ledger, metric, ["forecaster", along]), metric, along)
-    names = ledger.forecasters
     seeds = _measured(ledger, metric, ["forecaster", "seed", along])
     lows, highs = (_wide(seeds, metric, along, edge).reindex_like(means) for edge in ("min", "max"))
-    styles = line_styles(families(names, ledger.fits))
+    family_of = families(ledger.forecasters, ledger.fits)
+    styles, hues = line_styles({name: family_of[name] for name in named}), family_colours(list(family_of.values()))
     x = instants(means.index)
     ax.set_ylabel(METRIC_LABELS[metric])
     if not np.isfinite(means.to_numpy(dtype=float)).any():
         say_empty(ax, f"{_short(metric)} is not defined here: no actual, or no scale")
-        return False
+        return None
+    dot = "." if len(x) == 1 else None
+    for name, family in family_of.items():
+        if name not in named:
+            ax.plot(x, means[name], color=hues[family], linewidth=0.7, alpha=0.35, marker=dot, zorder=1, label=name)
     ends: dict[str, float] = {}
-    for name in names:
+    for name in named:
         y = means[name].to_numpy(dtype=float)
         finite = y[np.isfinite(y)]
         ends[name] = finite[-1] if len(finite) else float("nan")
@@ -102,8 +115,21 @@ def _lines(ax: Axes, ledger: Ledger, metric: str, along: str) -> bool:
     ax.grid(axis="y", color=FAINT, linewidth=0.5)
     if metric in ("bias", "skill"):
         ax.axhline(0, color=FAINT, linewidth=1.2, zorder=0, label="_zero")
+    beyond = _frame(ax, means, named)
     label_lines(ax, ends, styles)
-    return True
+    return told(ledger, named, beyond)
+
+
+def _frame(ax: Axes, means: pd.DataFrame, named: list[str]) -> int:
+    """Cut what lies far above or below the lines that are named; give how many faint lines leave the picture."""
+    faint = means.drop(columns=named)
+    if faint.empty:
+        return 0
+    low, high = ax.get_ylim()
+    least, most = np.nanmin(means[named].to_numpy(float)), np.nanmax(means[named].to_numpy(float))
+    room = 0.3 * (most - least) or high - low
+    ax.set_ylim(max(low, least - room), min(high, most + room))
+    return int(((faint < ax.get_ylim()[0]) | (faint > ax.get_ylim()[1])).any().sum())
 
 
 def _measured(ledger: Ledger, metric: str, by: list[str]) -> pd.DataFrame:

@@ -13,14 +13,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from forecast.evaluation.columns import level_columns
-from forecast.evaluation.metrics import score
 from forecast.plots.extent import count, extent
+from forecast.plots.focus import best_of_each
 from forecast.plots.style import (
     INK,
     MUTED,
     families,
     family_colours,
-    family_order,
     instants,
     look,
     shorten,
@@ -59,11 +58,7 @@ def plot_forecasts(
     cutoff = _cutoff(table, cutoff)
     everyone = list(ledger.forecasters)
     family_of = families(everyone, ledger.fits)
-    names = (
-        _best_of_each_family(ledger, family_of)[:4]
-        if forecasters is None
-        else _chosen("forecasters", forecasters, everyone, 1)
-    )
+    names = best_of_each(ledger)[:4] if forecasters is None else _chosen("forecasters", forecasters, everyone, 1)
     tail = 2 * extent(ledger).steps if tail is None else tail
     past = table if history is None else history
     colours = family_colours(list(family_of.values()))
@@ -128,12 +123,6 @@ def _cutoff(table: pd.DataFrame, cutoff):
 def _some(values: list) -> str:
     shown = ", ".join(str(value) for value in values[:5])
     return shown if len(values) <= 5 else f"{shown}, ... ({len(values)} in all)"
-
-
-def _best_of_each_family(ledger: Ledger, family_of: dict[str, str]) -> list[str]:
-    error = score(ledger, ["mae"]).set_index("forecaster")["mae"].fillna(np.inf)
-    members = {family: [name for name in family_of if family_of[name] == family] for family in family_of.values()}
-    return [min(members[family], key=lambda name: error[name]) for family in family_order(list(members))]
 
 
 def _before(past: pd.DataFrame, unique_id, cutoff, tail: int) -> pd.DataFrame:

@@ -55,7 +55,7 @@ def plot_skill(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | No
                 _row(ax, at, name, means[name], dots, (low, high), colours[family])
         ax.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
         ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.set_yticks(range(len(rows)), [family if name is None else shorten(name, 34) for family, name in rows])
+        ax.set_yticks(range(len(rows)), [family if name is None else shorten(name, 38) for family, name in rows])
         for label, (family, name) in zip(ax.get_yticklabels(), rows, strict=True):
             label.set_color(colours[family] if name is None else INK)
             label.set_fontweight("bold" if name is None else "normal")

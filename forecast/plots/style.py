@@ -27,10 +27,11 @@ FAINT = "#d9d9d9"
 FAMILY_COLOURS = {
     "baseline": "#6b6b6b",
     "linear": "#009e73",
+    "control": "#a3507f",
     "latent-state": "#0072b2",
     "direct-prediction": "#d55e00",
 }
-_OTHER_COLOURS = ("#a3507f", "#8a7000", "#3f8fc0")
+_OTHER_COLOURS = ("#8a7000", "#3f8fc0", "#7a4fa3")
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.4, 1.2, 1.4)), (0, (8, 2.5)))
 _LONGER_STEPS = {MONTHLY: [12], DAILY: [31], HOURLY: [24], MINUTELY: [60], SECONDLY: [60]}
 _LOOK: dict[Any, Any] = {
@@ -96,7 +97,7 @@ def families(forecasters: Sequence[str], fits: pd.DataFrame) -> dict[str, str]:
 
 
 def family_order(names: Sequence[str]) -> list[str]:
-    """Sort family names: baselines, linear, latent-state, direct-prediction, then all others by name."""
+    """Sort family names: baselines, linear, controls, latent-state, direct-prediction, then all others by name."""
     known = list(FAMILY_COLOURS)
     return sorted(set(names), key=lambda name: (known.index(name) if name in known else len(known), name))
 
@@ -142,23 +143,26 @@ def instants(stamps) -> np.ndarray:
     return index.to_numpy(dtype="datetime64[us]", copy=True)
 
 
-def time_axis(ax: Axes, stamps, *, ticks: int = 6, label: bool = True) -> None:
-    """Give `ax` few, short, never overlapping dates (or integers), told in the time zone of `stamps`."""
-    index = pd.Index(stamps)
+def time_axis(ax: Axes, stamps, *, ticks: int = 6, label: bool = True, upright: bool = False) -> None:
+    """Give `ax` few, short, never overlapping dates (or integers), told in the time zone of `stamps`.
+
+    `upright` for the y axis, beside an x axis of the same time, which says what all dates have in common.
+    """
+    index, axis = pd.Index(stamps), ax.yaxis if upright else ax.xaxis
     if isinstance(index, pd.DatetimeIndex):
         zone = index.tz
         locator = AutoDateLocator(minticks=min(3, ticks), maxticks=ticks, tz=zone)
         # The steps that matplotlib knows are too short for so few ticks: it would warn and crowd the axis.
         for unit, steps in _LONGER_STEPS.items():
             locator.intervald[unit] = [*locator.intervald[unit], *steps]
-        ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=zone))
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ConciseDateFormatter(locator, tz=zone, show_offset=not upright))
         name = "time" if zone is None else f"time ({zone})"
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(nbins=ticks, integer=True))
+        axis.set_major_locator(MaxNLocator(nbins=ticks, integer=True))
         name = "time (integer index)"
     if label:
-        ax.set_xlabel(name)
+        axis.set_label_text(name)
 
 
 def label_lines(ax: Axes, ends: dict[str, float], styles: dict[str, dict]) -> None:
@@ -169,8 +173,9 @@ def label_lines(ax: Axes, ends: dict[str, float], styles: dict[str, dict]) -> No
     """
     inches = ax.get_window_extent().height / root(ax).dpi
     gap = 11.0 / 72.0 / max(inches, 0.5)
-    low, high = ax.get_ylim()
-    drawn = {name: (value - low) / (high - low) for name, value in ends.items() if np.isfinite(value)}
+    # Logarithmic axes too: scaled first, then placed between the limits.
+    place, left = ax.transScale + ax.transLimits, ax.get_xlim()[0]
+    drawn = {name: float(place.transform((left, value))[1]) for name, value in ends.items() if np.isfinite(value)}
     names = sorted(drawn, key=lambda name: drawn[name])
     heights = spread(np.array([drawn[name] for name in names]), gap)
     # Names stay beside the axes as long as there is room: clear of the title and of what lies below.

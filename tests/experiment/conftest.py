@@ -17,6 +17,15 @@ class Slow(Naive):
         time.sleep(0.2)
         super()._fit(panel)
 
+class LikeANetwork(Naive):
+    """A rule that says it were a backbone under a decoder."""
+    def __init__(self, horizon, *, backbone="lstm", decoder="direct", season_length=None, quantile_levels=DECILES):
+        super().__init__(horizon, season_length=season_length, quantile_levels=quantile_levels)
+        self.backbone, self.decoder = backbone, decoder
+    @property
+    def family(self):
+        return "latent-state" if self.backbone == "lstm" else "direct-prediction"
+
 class Failing(Naive):
     def _fit(self, panel):
         raise RuntimeError("the lid is stuck")

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import score, skill
 from forecast.experiment.report import Chapter, write_report
-from forecast.experiment.verdict import verdict
+from forecast.experiment.verdict import effect_rows, verdict
 
 CHROMIUM = shutil.which("chromium")
 FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
@@ -33,6 +34,7 @@ def summarise(ledger, dataset="waves", horizon=24):
         scores["skill"] = np.nan
     fits = ledger.fits.groupby("forecaster", as_index=False).agg(
         family=("family", "first"),
+        backbone=("backbone", "first"),
         decoder=("decoder", "first"),
         seeds=("seed", "nunique"),
         fit_seconds=("fit_seconds", "sum"),
@@ -79,7 +81,7 @@ def page(chapter, tmp_path_factory):
 class Reader(HTMLParser):
     """Collects tags, attributes and table rows; complains about a tag that is closed without having been opened."""
 
-    VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+    VOID = frozenset({"meta", "br", "wbr", "hr", "img", "input", "link"})
 
     def __init__(self):
         super().__init__()
@@ -141,7 +143,7 @@ def test_every_id_is_used_once_and_every_reference_has_its_target(page, read):
 
 
 def test_every_forecaster_has_its_row_baselines_first(chapter, read):
-    rows = {row[0]: row for row in read.rows if len(row) == 9}
+    rows = {row[0]: row for row in read.rows if len(row) == 11}
     assert set(rows) == {"forecaster", *chapter.ledger.forecasters}
     names = [row[0] for row in read.rows]
     order = [names.index(name) for name in ("baseline", "linear", "latent-state", "direct-prediction")]
@@ -151,6 +153,7 @@ def test_every_forecaster_has_its_row_baselines_first(chapter, read):
     own = fits[fits["forecaster"] == "TCN direct"]
     expected = [
         "TCN direct",
+        *("tcn", "direct"),
         f"+{100 * summary['skill']['TCN direct']:.1f}\N{NO-BREAK SPACE}%",
         f"{summary['mase']['TCN direct']:.3f}",
         f"{summary['wql']['TCN direct']:.4f}",
@@ -173,8 +176,8 @@ def test_whatever_a_user_named_is_escaped(page):
 
 def test_all_plots_have_a_caption_and_a_description(page, read):
     figures = [attributes["aria-label"] for tag, attributes in read.tags if tag == "svg"]
-    assert len(figures) == 6
-    assert len(set(figures)) == 6
+    assert len(figures) == 7
+    assert len(set(figures)) == 7
     text = page.read_text(encoding="utf-8")
     for label in figures:
         assert f"<figcaption>{html.escape(label)}</figcaption>" in text
@@ -196,7 +199,8 @@ def test_the_same_input_gives_the_same_bytes(chapter, page, tmp_path):
 
 
 def test_chapters_stand_in_one_page_with_a_list_of_contents(chapter, synthetic, tmp_path):
-    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, seeds=1, horizon=2, clock="int")
+    names = ["Naive", "SeasonalNaive", "LSTM direct", "TCN direct"]
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, seeds=1, horizon=2, clock="int", forecasters=names)
     both = pd.concat([chapter.summary, summarise(ledger, "numbers", 2)], ignore_index=True)
     second = Chapter(ledger, both, None, {"dataset": "numbers", "horizon": 2})
     first = dataclasses.replace(chapter, summary=both)
@@ -206,14 +210,98 @@ def test_chapters_stand_in_one_page_with_a_list_of_contents(chapter, synthetic, 
     ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert '<a href="#c2">numbers, 2 steps ahead</a>' in text
-    assert sum(tag == "svg" for tag, _ in reader.tags) == 6 + 5
+    assert sum(tag == "svg" for tag, _ in reader.tags) == 7 + 5
     assert "1 cutoff cannot tell how it would come out in another period" in text
     assert "<p>None.</p>" in text
 
 
-def with_skills(synthetic, errors):
+def test_the_columns_of_backbone_and_decoder_come_with_a_second_decoder(synthetic, tmp_path):
+    for names, columns in ((["LSTM direct", "TCN direct"], 9), (["LSTM direct", "LSTM recursive"], 11)):
+        ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, forecasters=["SeasonalNaive", *names])
+        reader = Reader()
+        reader.feed(write_report(tmp_path / "r.html", Chapter(ledger, summarise(ledger), None, {})).read_text())
+        assert {len(row) for row in reader.rows if row[0] in ("forecaster", "SeasonalNaive", *names)} == {columns}
+        families = [attributes["colspan"] for tag, attributes in reader.tags if tag == "td" and "colspan" in attributes]
+        assert families
+        assert set(families) == {str(columns)}
+
+
+def test_effects_and_their_plot_stand_in_the_report_where_networks_are_crossed(chapter, read):
+    told = {row[0]: row for row in read.rows if len(row) == 5}
+    assert list(told) == ["effect", "family", "recursive against direct", "family × recursive"]
+    found = effects(chapter.ledger).contrasts.set_index("effect")
+    row = told["family"]
+    change = found.loc["family", "change"]
+    amount = f"{100 * abs(change):.1f}\N{NO-BREAK SPACE}%"
+    word = "less" if change < 0 else "more"
+    assert row[1].startswith(f"latent-state networks have {amount} {word} error than direct-prediction networks")
+    assert row[2] == f"{'−' if change < 0 else '+'}{amount}"
+    assert row[4] == "4"
+    assert told["family × recursive"][1:] == [
+        "no direct-prediction backbone has both recursive and direct",
+        "–",
+        "–",
+        "0",
+    ]
+    assert any(attributes.get("id", "").startswith("c1-effects-") for _, attributes in read.tags)
+
+
+TWO_BY_TWO = {
+    "SeasonalNaive": [1.0],
+    "LSTM direct": [0.5],
+    "LSTM recursive": [0.6],
+    "TCN direct": [0.4],
+    "TCN recursive": [0.8],
+}
+
+
+def test_effects_are_said_in_words(synthetic):
+    kinds = dict(synthetic.FORECASTERS)
+    kinds["TCN recursive"] = ("direct-prediction", "tcn", "recursive", 0.4, 40_000)
+    family, decoder, interaction = effect_rows(effects(with_skills(synthetic, TWO_BY_TWO, kinds)))
+    percent = "\N{NO-BREAK SPACE}%"
+    # sqrt(0.5 * 0.6) / sqrt(0.4 * 0.8), sqrt(0.6 * 0.8) / sqrt(0.5 * 0.4) and (0.6 / 0.5) / (0.8 / 0.4)
+    assert family["words"] == f"latent-state networks have 3.2{percent} less error than direct-prediction networks"
+    assert family["over"] == "LSTM, TCN under direct, recursive"
+    assert decoder["words"] == (
+        f"recursive has 54.9{percent} more error than direct (latent-state +20.0{percent}, "
+        f"direct-prediction +100.0{percent})"
+    )
+    assert interaction["words"] == (
+        f"recursive in place of direct changes the error by +20.0{percent} for latent-state and +100.0{percent} for "
+        f"direct-prediction: 40.0{percent} less for latent-state"
+    )
+    assert [row["change"] for row in (family, decoder, interaction)] == [
+        f"{text}{percent}" for text in ("−3.2", "+54.9", "−40.0")
+    ]
+    assert {row["seeds"] for row in (family, decoder, interaction)} == {"–"}
+    assert [row["effect"] for row in (family, decoder, interaction)] == [
+        *("family", "recursive against direct", "family × recursive")
+    ]
+
+
+def test_equal_errors_are_called_the_same(synthetic):
+    kinds = {**synthetic.FORECASTERS, "TCN recursive": ("direct-prediction", "tcn", "recursive", 0.4, 40_000)}
+    rows = effect_rows(effects(with_skills(synthetic, {name: [1.0, 1.0] for name in TWO_BY_TWO}, kinds)))
+    assert all("the same" in row["words"] for row in rows)
+    assert {row["change"] for row in rows} == {"0.0\N{NO-BREAK SPACE}%"}
+    assert {row["seeds"] for row in rows} == {"0.0\N{NO-BREAK SPACE}% to 0.0\N{NO-BREAK SPACE}%"}
+
+
+def test_many_backbones_are_told_by_those_that_are_missing(synthetic):
+    kinds = synthetic.crossed(decoders=("direct", "recursive", "context_vector"), among=("lstm", "transformer"))
+    del kinds["rnn recursive"]
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=2, seeds=1, forecasters=kinds)
+    over = {row["effect"]: row["over"] for row in effect_rows(effects(ledger))}
+    assert over["family"] == "all 12 backbones but rnn under direct, recursive"
+    assert over["recursive against direct"] == "all 12 backbones but rnn under direct, recursive"
+    assert over["family × context_vector"] == "lstm, transformer under direct, context_vector"
+
+
+def with_skills(synthetic, errors, kinds=None):
     """A ledger of one point per series in which the absolute error of each (forecaster, seed) is given."""
-    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=1, seeds=3, forecasters=list(errors))
+    chosen = list(errors) if kinds is None else {name: kinds[name] for name in errors}
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=1, seeds=3, forecasters=chosen)
     table = ledger.forecasts.copy()
     for name, several in errors.items():
         for seed, error in enumerate(several):

@@ -65,12 +65,13 @@ def stable(table):
 def test_the_summary_has_a_row_for_each_forecaster_with_all_its_columns(whole):
     summary = pd.read_csv(whole.folder / "summary.csv", keep_default_na=False, na_values={"skill": [""]})
     assert list(summary.columns) == [
-        *("dataset", "horizon", "forecaster", "family", "decoder", "seeds"),
+        *("dataset", "horizon", "forecaster", "family", "backbone", "decoder", "seeds"),
         *(*METRICS, "skill"),
         *(*COSTS, "parameters"),
     ]
     assert summary["forecaster"].tolist() == ["SeasonalNaive", "NLinear", "Fast"]
     assert summary["family"].tolist() == ["baseline", "linear", "latent-state"]
+    assert summary["backbone"].tolist() == ["", "", "lstm"]
     assert summary["decoder"].tolist() == ["", "", "direct"]
     assert summary["seeds"].tolist() == [1, 1, 2]
     assert (summary["dataset"] == "series").all()
@@ -127,6 +128,21 @@ def test_results_are_rebuilt_from_the_store_alone(whole, tmp_path):
         assert (whole.folder / name).read_bytes() == content, name
     with pytest.raises(StoreError, match="give a folder that `forecast run` has written"):
         rebuild(tmp_path)
+
+
+def test_networks_that_are_crossed_are_told_by_family_and_decoder(config, tmp_path, own_models):
+    pairs = [(backbone, decoder) for backbone in ("lstm", "tcn") for decoder in ("direct", "recursive")]
+    networks = ", ".join(
+        f'"{backbone} {decoder}": {{type: "lab_models:LikeANetwork", backbone: {backbone}, decoder: {decoder}}}'
+        for backbone, decoder in pairs
+    )
+    results = run_experiment(config(forecasters=f"{{SeasonalNaive: , {networks}}}"), tmp_path / "out")
+    summary = pd.read_csv(results.folder / "summary.csv", keep_default_na=False)
+    assert summary[["backbone", "decoder"]].to_numpy().tolist() == [["", ""], *map(list, pairs)]
+    assert (results.folder / "plots" / "series" / "effects.png").stat().st_size > 10_000
+    page = results.report.read_text()
+    assert "By family and decoder" in page
+    assert "latent-state networks have the same error as direct-prediction networks" in page
 
 
 def test_the_runner_script_gives_the_numbers_of_the_command(whole, tiny, tmp_path, undrawn, capsys):

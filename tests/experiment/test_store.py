@@ -79,6 +79,20 @@ def test_a_finished_cell_comes_back_as_it_was(tmp_path, ledger):
     assert [path.name for path in (tmp_path / "out" / "cells").iterdir()] == [KEY]
 
 
+def test_a_cell_of_another_version_is_told_with_the_remedy(tmp_path, ledger):
+    with Store(tmp_path / "out").opened(CONFIG, []) as store:
+        store.write(KEY, {}, ledger)
+        folder = tmp_path / "out" / "cells" / KEY
+        note = json.loads((folder / "ledger.json").read_text())
+        del note["dtypes"]["fits"]["backbone"]
+        (folder / "ledger.json").write_text(json.dumps(note))
+        ledger.fits.drop(columns="backbone").to_csv(folder / "fits.csv.gz", index=False)
+        with pytest.raises(
+            StoreError, match=r"lacks columns \['backbone'\].*another version .*run the experiment again"
+        ):
+            store.read(KEY)
+
+
 @pytest.mark.parametrize("damage", ["truncate", "remove", "no marker", "half a marker", "no folder"])
 def test_a_damaged_cell_is_not_finished_and_can_be_written_again(tmp_path, ledger, damage):
     with Store(tmp_path / "out").opened(CONFIG, []) as store:

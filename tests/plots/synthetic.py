@@ -7,25 +7,42 @@ from forecast.evaluation.ledger import Ledger
 
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
 Z = np.array([-1.2816, -0.8416, -0.5244, -0.2533, 0.0, 0.2533, 0.5244, 0.8416, 1.2816])
-# name -> family, decoder, noise (in units of the season's amplitude), parameters
+# name -> family, backbone, decoder, noise (in units of the season's amplitude), parameters
 FORECASTERS = {
-    "Naive": ("baseline", "", 1.3, 0),
-    "SeasonalNaive": ("baseline", "", 0.6, 0),
-    "Drift": ("baseline", "", 1.35, 0),
-    "WindowAverage": ("baseline", "", 0.9, 0),
-    "NLinear": ("linear", "", 0.42, 12_312),
-    "LSTM direct": ("latent-state", "direct", 0.40, 41_230),
-    "LSTM recursive": ("latent-state", "recursive", 0.52, 39_914),
-    "TCN direct": ("direct-prediction", "direct", 0.37, 40_880),
-    "Transformer direct": ("direct-prediction", "direct", 0.405, 42_004),
+    "Naive": ("baseline", "", "", 1.3, 0),
+    "SeasonalNaive": ("baseline", "", "", 0.6, 0),
+    "Drift": ("baseline", "", "", 1.35, 0),
+    "WindowAverage": ("baseline", "", "", 0.9, 0),
+    "NLinear": ("linear", "", "", 0.42, 12_312),
+    "LSTM direct": ("latent-state", "lstm", "direct", 0.40, 41_230),
+    "LSTM recursive": ("latent-state", "lstm", "recursive", 0.52, 39_914),
+    "TCN direct": ("direct-prediction", "tcn", "direct", 0.37, 40_880),
+    "Transformer direct": ("direct-prediction", "transformer", "direct", 0.405, 42_004),
 }
 NETWORKS = ("latent-state", "direct-prediction")
+LATENT = ("rnn", "lstm", "gru", "min_gru", "attentive_rnn")
+DIRECT = ("tcn", "wave_net", "transformer", "post_norm_transformer", "learned_positions", "graph_attention", "identity")
+DECODERS = ("direct", "recursive", "context_vector", "attention", "cross_attention")
+
+
+def crossed(latent=LATENT, direct=DIRECT, decoders=DECODERS, among=("lstm", "transformer"), full=2):
+    """Forecasters for `make_ledger`: every backbone under the `full` first decoders, those `among` under all."""
+    rng = np.random.default_rng(1)
+    found = {name: FORECASTERS[name] for name in ("Naive", "SeasonalNaive", "NLinear")}
+    for family, backbones in zip(NETWORKS, (latent, direct), strict=True):
+        for backbone in backbones:
+            level = rng.uniform(0.35, 0.45)
+            for decoder in decoders if backbone in among else decoders[:full]:
+                noise = level * rng.uniform(0.9, 1.0 + 0.3 * (decoder != "direct"))
+                found[f"{backbone} {decoder}"] = (family, backbone, decoder, noise, 40_000)
+    return found
 
 
 def make_ledger(series=3, cutoffs=20, horizon=24, seeds=2, clock="dates", zone=None, forecasters=None):
-    """A ledger with random forecasts around a daily wave."""
+    """A ledger with random forecasts around a daily wave; `forecasters` are names, or a mapping like FORECASTERS."""
     rng = np.random.default_rng(0)
-    chosen = {name: FORECASTERS.get(name, FORECASTERS["TCN direct"]) for name in forecasters or FORECASTERS}
+    known = forecasters if isinstance(forecasters, dict) else FORECASTERS
+    chosen = {name: known.get(name, FORECASTERS["TCN direct"]) for name in forecasters or FORECASTERS}
     n = 24 * 14 + cutoffs * horizon
     if clock == "dates":
         stamps = pd.date_range("2017-06-01", periods=n, freq="h", tz=zone)
@@ -38,7 +55,7 @@ def make_ledger(series=3, cutoffs=20, horizon=24, seeds=2, clock="dates", zone=N
     }
     starts = [24 * 14 - 1 + k * horizon for k in range(cutoffs)]
     blocks, fits, scales = [], [], []
-    for name, (family, decoder, noise, parameters) in chosen.items():
+    for name, (family, backbone, decoder, noise, parameters) in chosen.items():
         for seed in range(seeds if family in NETWORKS else 1):
             for unique_id, y in values.items():
                 for c in starts:
@@ -68,6 +85,7 @@ def make_ledger(series=3, cutoffs=20, horizon=24, seeds=2, clock="dates", zone=N
                     "seed": seed,
                     "fit_cutoff": stamps[starts[0]],
                     "family": family,
+                    "backbone": backbone,
                     "decoder": decoder,
                     "parameters": parameters,
                     "fit_seconds": 0.01 if parameters == 0 else parameters / 1500,

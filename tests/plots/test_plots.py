@@ -17,6 +17,7 @@ from forecast.evaluation.metrics import coverage, score, skill
 from forecast.evaluation.plan import Plan
 from forecast.frame import check_frame
 from forecast.plots import style
+from forecast.plots.focus import best_of_each
 from forecast.plots.forecasts import central_interval
 from forecast.plots.svg import embedded_svg
 
@@ -338,18 +339,71 @@ def test_a_ledger_without_quantiles_is_drawn(synthetic, plot):
 
 
 @pytest.mark.parametrize("plot", [plots.plot_error_by_step, plots.plot_error_by_cutoff, plots.plot_calibration])
-@pytest.mark.parametrize("many", [9, 30])
+@pytest.mark.parametrize("many", [9, 12, 30])
 def test_names_at_the_line_ends_never_overlap(synthetic, plot, many):
     names = [*list(synthetic.FORECASTERS)[: min(many, 9)], *(f"network {i}" for i in range(many - 9))]
     ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=3, seeds=1, forecasters=names)
     figure = render(plot(ledger))
     ax = figure.axes[0]
     labels = [text for text in ax.texts if text.get_text() in names]
-    assert {label.get_text() for label in labels} == set(names)
+    assert {label.get_text() for label in labels} == set(names if many <= 12 else best_of_each(ledger, decoder=True))
+    assert set(lines(ax)) == set(names)
     assert not overlaps(labels, figure)
     inside = ax.get_window_extent()
     assert all(label.get_window_extent().x0 > inside.x1 for label in labels)
     assert all(label.get_window_extent().x1 <= figure.bbox.x1 for label in labels)
+
+
+@pytest.mark.parametrize("plot", [plots.plot_error_by_step, plots.plot_error_by_cutoff, plots.plot_calibration])
+def test_of_many_forecasters_the_best_of_each_family_and_decoder_are_named_and_the_others_faint(synthetic, plot):
+    kinds = synthetic.crossed()
+    ledger, _ = synthetic.make_ledger(series=2, cutoffs=2, horizon=3, forecasters=kinds)
+    mae = score(ledger, ["mae"]).set_index("forecaster")["mae"]
+    groups = {}
+    for name, (family, _, decoder, *_) in kinds.items():
+        groups.setdefault((family, decoder), []).append(name)
+    best = {mae[names].idxmin() for names in groups.values()}
+    assert len(best) == 12 < len(kinds)
+    figure = render(plot(ledger))
+    ax = figure.axes[0]
+    assert {text.get_text() for text in ax.texts if text.get_text() in kinds} == best
+    widths = {name: line.get_linewidth() for name, line in lines(ax).items()}
+    assert set(widths) == set(kinds)
+    assert {name for name, width in widths.items() if width > 1} == best
+    note = ax.get_xlabel().split("\n")[1:]
+    assert note[0] == "named: the best of each family and decoder"
+    assert note[1].startswith(f"faint: the other {len(kinds) - 12}")
+    box = ax.xaxis.label.get_window_extent(figure.canvas.get_renderer())
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+
+
+def test_a_hopeless_forecaster_that_is_faint_does_not_squeeze_the_others_and_is_told(synthetic):
+    ledger, _ = synthetic.make_ledger(series=2, cutoffs=2, horizon=3, forecasters=synthetic.crossed())
+    table = ledger.forecasts.copy()
+    table.loc[table["forecaster"] == "Naive", "prediction"] += 1000.0
+    ax = render(plots.plot_error_by_step(dataclasses.replace(ledger, forecasts=table))).axes[0]
+    assert ax.get_ylim()[1] < 10
+    assert max(lines(ax)["Naive"].get_ydata()) > 100
+    assert ax.get_xlabel().endswith("faint: the other 21, 1 of them beyond the edge")
+
+
+def test_the_best_of_each_family_come_in_the_order_of_families(ledger):
+    mae = score(ledger, ["mae"]).set_index("forecaster")["mae"]
+    best = best_of_each(ledger)
+    assert best[1:3] == ["NLinear", mae[["LSTM direct", "LSTM recursive"]].idxmin()]
+    assert best_of_each(ledger, decoder=True) == [best[0], "NLinear", "LSTM direct", "LSTM recursive", best[3]]
+
+
+@pytest.mark.parametrize("many", [9, 33])
+def test_rows_of_skill_never_overlap(synthetic, many):
+    forecasters = synthetic.crossed() if many == 33 else None
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=3, forecasters=forecasters)
+    figure = render(plots.plot_skill(ledger))
+    ax = figure.axes[0]
+    assert len(ax.texts) == many
+    assert not overlaps(ax.get_yticklabels(), figure)
+    assert not overlaps(ax.texts, figure)
 
 
 @pytest.mark.parametrize(

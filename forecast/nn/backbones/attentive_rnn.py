@@ -21,7 +21,7 @@ from forecast.nn.self_attention import CausalSelfAttention
 # keys (B, W - 1, size) and states (B, W - 1, D) of the last W - 1 tokens, and how many tokens there were, (B,)
 Ring = tuple[Tensor, Tensor, Tensor]
 
-# Values of additive scores that are worked out together: 16 MiB, which a processor's cache may hold. With 168 tokens that
+# Values of additive scores that are worked out together: 16 MiB, which a processor's cache may hold. At 168 tokens this
 # is twice as fast as all together, although gradients work every score out once more.
 _AT_ONCE = 2**22
 _FEW = 64  # tokens that may ask together, however short the window: a call costs as much as their scores

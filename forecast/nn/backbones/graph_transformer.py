@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from forecast.nn.attention import MultiHeadAttention, graph_mask
 from forecast.nn.backbones.contract import Backbone, CausalModule
-from forecast.nn.backbones.transformer import Block, FeedForward, Transformer
+from forecast.nn.backbones.transformer import Block, Transformer
+from forecast.nn.feed_forward import FeedForward
 from forecast.nn.self_attention import Cache
 
 

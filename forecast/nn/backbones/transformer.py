@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from torch import Tensor, nn
-from torch.nn.functional import silu
 
 from forecast.nn.backbones.contract import Backbone, CausalModule
+from forecast.nn.feed_forward import FeedForward
 from forecast.nn.positions import AbsolutePositions, absolute_positions
 from forecast.nn.self_attention import Cache, CausalSelfAttention
 
@@ -47,21 +47,6 @@ class Transformer(Backbone):
         window = self.window or tokens
         blocks = (Block(self, window) for _ in range(self.depth))
         return TransformerModule(blocks, window, absolute_positions(self.positions, self.width, window))
-
-
-class FeedForward(nn.Module):
-    """The same small network at every token: one half of a projection gates the other."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        hidden = 8 * width // 3  # as many weights as the plain form has with a hidden size of 4 D
-        self.gate = nn.Linear(width, 2 * hidden, bias=False)
-        self.out = nn.Linear(hidden, width, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., D) -> (..., D)."""
-        gate, value = self.gate(x).chunk(2, dim=-1)
-        return self.out(silu(gate) * value)
 
 
 class Block(nn.Module):

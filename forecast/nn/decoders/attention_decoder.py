@@ -16,9 +16,9 @@ from forecast.nn.attention import AdditiveScore, causal_mask, masked_softmax
 from forecast.nn.decoders.contract import DecoderModule
 from forecast.nn.decoders.recurrent import TRAINED_ORIGINS, Reader, RecurrentDecoder, Stepper
 
-# Values inside the scores (origins x tokens x size) that one step keeps at most; beyond, they are computed in chunks of
-# windows, and once more for the gradient.
-_MOST = 1_000_000
+# Values inside the scores (steps x windows x origins x tokens x size) that are kept for the gradient at most; beyond,
+# they are computed in chunks of windows, and a second time for the gradient.
+_MOST = 100_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class AttentionDecoder(RecurrentDecoder):
     ) -> "AttentionDecoderModule":
         """Give the module with fresh weights."""
         del patch_length
-        reader = AligningReader(width, self.score, self.size)
+        reader = AligningReader(width, horizon, self.score, self.size)
         return AttentionDecoderModule(Stepper(self, reader, width, horizon, quantile_levels))
 
 
@@ -59,9 +59,9 @@ class DotProductScore(nn.Module):
 class AligningReader(Reader):
     """Reads the mean of all states up to the origin, weighted by how well they score against the decoder's state."""
 
-    def __init__(self, width: int, score: Literal["additive", "dot"], size: int):
+    def __init__(self, width: int, horizon: int, score: Literal["additive", "dot"], size: int):
         super().__init__()
-        self.inside = size if score == "additive" else 1  # values for each pair of an origin and a token
+        self.inside = horizon * (size if score == "additive" else 1)  # values for each pair of an origin and a token
         self.score = AdditiveScore(width, size=size) if score == "additive" else DotProductScore(width, size=size)
         self.value = nn.Linear(width, 3 * width)
 

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from forecast.nn.attention import MultiHeadAttention, causal_mask, dot_product_weights
-from forecast.nn.backbones.transformer import FeedForward
 from forecast.nn.decoders.contract import Decoder, DecoderModule
 from forecast.nn.decoders.readout import Readout
+from forecast.nn.feed_forward import FeedForward
 from forecast.nn.positions import rotary
 
 

@@ -113,7 +113,7 @@ def test_an_accelerators_way_gives_the_same_states_and_gradients(monkeypatch):
     def run() -> tuple[Tensor, ...]:
         module, x = built(), tokens(70)
         states = module(x)
-        return states, *torch.autograd.grad(states.square().sum(), module.parameters())
+        return states, *torch.autograd.grad(states.square().sum(), [*module.parameters()])
 
     looped = run()
     monkeypatch.setattr(mingru, "by_loop", by_scan)

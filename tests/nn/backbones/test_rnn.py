@@ -2,14 +2,15 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from forecast.nn import GRU, LSTM, RNN
+from forecast.nn.backbones.rnn import RecurrentModule
 
 kinds = pytest.mark.parametrize("kind", [RNN, LSTM, GRU])
 
 
-def built(kind, depth: int = 2) -> nn.Module:
+def built(kind, depth: int = 2) -> RecurrentModule:
     """Give a module in float64, none of whose weights is at its neutral start."""
     torch.manual_seed(0)
     module = kind(width=8, depth=depth).build(1).double().eval()

@@ -43,7 +43,7 @@ def test_scores_in_chunks_are_the_same_forward_and_backward(rows, monkeypatch):
     module, x = build(size=4), states().requires_grad_()
     whole = module(x, slice(None))
     gradients = torch.autograd.grad(whole.square().sum(), [x, *module.parameters()])
-    monkeypatch.setattr(attention_decoder, "_MOST", rows * TOKENS * TOKENS * 4)
+    monkeypatch.setattr(attention_decoder, "_MOST", rows * HORIZON * TOKENS * TOKENS * 4)
     asked = []
     module.stepper.reader.score.register_forward_hook(lambda *call: asked.append(len(call[1][0])))
     parts = module(x, slice(None))
@@ -72,7 +72,7 @@ def test_training_keeps_no_more_of_the_scores_insides_than_allowed(monkeypatch):
     module = build(size=64)
     insides = 5 * TOKENS * TOKENS * 64
     assert largest() >= insides
-    monkeypatch.setattr(attention_decoder, "_MOST", insides // 5)
+    monkeypatch.setattr(attention_decoder, "_MOST", HORIZON * insides // 5)
     assert largest() < insides // 5
 
 

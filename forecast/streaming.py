@@ -1,0 +1,234 @@
+"""Stream: a fitted NeuralForecaster is carried along with its series, and each new value costs one token.
+
+S series of the stream, R of them in an update, H horizon, Q quantile level.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from forecast import saving
+from forecast.continuation import carry_into, check_kinds, check_stamps, since, together
+from forecast.forecaster import Forecast, Forecaster, mean_of
+from forecast.frame import TIME, Calendar, FrameError, Panel, check_rows
+from forecast.history import GATHERED, last_rows, last_values
+from forecast.nn.streaming import Streams
+from forecast.origins import origins_of
+from forecast.training import using_threads
+
+if TYPE_CHECKING:
+    from forecast.neural import NeuralForecaster
+
+_FORECASTER = "forecaster"  # the folder of the forecaster, inside that of the stream
+_DOOR = ("columns", "roles", "gaps", "unsorted")  # options of `fit` that hold for rows too
+
+
+class Stream:
+    """Forecasts that go along with their series; made by `NeuralForecaster.stream`.
+
+    What is carried from update to update is of constant size, and so is the cost of an update, however long the series
+    become: the backbone's states (hidden state, buffer, or keys and values of a window), the last values that scale
+    and anchor a forecast, the last stamps. The forecasts are those of the network over all values since a series began,
+    up to rounding; one shorter than a context begins with missing values, as it does for `predict`. Where a whole
+    context is missing, the last value before it goes on, as it does there.
+
+    Parameters
+    ----------
+    forecaster: as it was when the stream began.
+    ends: the last row of each series; its value is the last one that was not missing.
+    streams: the network's states, in the same order.
+
+    """
+
+    def __init__(self, forecaster: "NeuralForecaster", ends: Panel, streams: Streams):
+        self.forecaster = forecaster
+        self.ends = ends
+        self.streams = streams
+
+    def __repr__(self) -> str:
+        calendar, last = self.ends.calendar, self.ends.first
+        stamps = " to ".join(str(calendar.stamp(end)) for end in sorted({int(last.min()), int(last.max())}))
+        kind, size = type(self.forecaster.backbone_).__name__, f"{self.streams.nbytes:,} bytes"
+        return f"Stream({kind}, {len(self.ends)} series, freq {calendar.freq}, up to {stamps}, {size})"
+
+    @classmethod
+    def begin(cls, forecaster: "NeuralForecaster", panel: Panel) -> Self:
+        """Begin after the history of all series of a panel.
+
+        Raises
+        ------
+        FrameError: a series without any value; for a backbone that reads across series, others than those of the fit,
+            or series that do not end together.
+
+        """
+        across = forecaster.backbone_.across_series
+        if across:
+            panel = together(panel, forecaster.panel_.ids, type(forecaster.backbone_).__name__)
+        ends = _ends(panel.ids, panel.last, last_values(panel, origins_of(panel)), panel.calendar)
+        stream = cls(forecaster, ends, Streams(forecaster.network_, len(panel)))
+        begin = np.minimum(panel.first, panel.last + 1 - forecaster.context_length_)
+        steps = since(panel, np.full_like(begin, begin.min()) if across else begin)
+        with using_threads(forecaster.training.threads):
+            rows = torch.arange(len(panel))
+            stream.streams.place(rows, torch.from_numpy(steps.first))
+            stream._advance(rows, steps, steps.lengths)
+        return stream
+
+    def update(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Take the next values of one or many series, one or many steps of each, and forecast from where they end.
+
+        Parameters
+        ----------
+        rows: a long frame, with columns named as in `fit`; NaN is a missing value. A series that was not there before
+            begins. Rows may be left out if `gaps="mask"` or `"fill"` was given to `fit`.
+
+        Returns
+        -------
+        Forecasts of the series in `rows`, as `predict` of the forecaster gives them; series in the order in which they
+        came to the stream.
+
+        Raises
+        ------
+        FrameError: a row that is not after the end of its series, or leaves a gap; what may not enter `fit` either; a
+            new series without any value, or with an id of another kind than all others; for a backbone that reads
+            across series, others than those of the fit, or not the same steps of all of them.
+        ValueError: a forecast that is not finite.
+        An update that raises changes nothing.
+
+        """
+        ends, places, steps = self._read(rows)
+        which = torch.from_numpy(places)
+        with using_threads(self.forecaster.training.threads), self.streams.all_or_nothing():
+            if new := len(ends) - len(self.ends):
+                self.streams.grow(new)
+                begun = np.flatnonzero(places >= len(self.ends))
+                self.streams.place(which[begun], torch.from_numpy(steps.first[begun]))
+            self._advance(which, steps, steps.lengths - 1)
+            last = torch.from_numpy(steps.values[steps.stops - 1])
+            forecast = self._tidy(ends, places, self.streams.step(which, last))
+        self.ends = ends
+        return forecast
+
+    def predict(self) -> pd.DataFrame:
+        """Forecast all series from where they end, as `predict` of the forecaster does."""
+        places = np.arange(len(self.ends))
+        with using_threads(self.forecaster.training.threads):
+            return self._tidy(self.ends, places, self.streams.forecast(torch.from_numpy(places)))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the stream, and its forecaster, as JSON and safetensors into a folder.
+
+        Raises
+        ------
+        TypeError: as `save` of the forecaster.
+
+        """
+        panel, arrays = saving.panel_to_json(self.ends)
+        self.forecaster.save(Path(folder) / _FORECASTER)
+        arrays = {f"panel.{name}": array for name, array in arrays.items()}
+        states = {f"state.{name}": tensor.numpy() for name, tensor in self.streams.tensors().items()}
+        saving.write(folder, {"panel": panel}, arrays | states, "stream")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read the stream that `save` wrote; it goes on as if it had never stopped.
+
+        Raises
+        ------
+        FileNotFoundError: no stream was saved there.
+        ValueError, TypeError: as `load` of a forecaster.
+
+        """
+        note, arrays = saving.read(folder, "stream")
+        parts: dict[str, dict[str, Any]] = {"panel": {}, "state": {}}
+        for name, array in arrays.items():
+            part, _, inner = name.partition(".")
+            parts[part][inner] = array
+        ends = saving.panel_from_json(note["panel"], parts["panel"])
+        forecaster = cast("NeuralForecaster", Forecaster.load(Path(folder) / _FORECASTER))
+        streams = Streams(forecaster.network_, len(ends))
+        streams.restore({name: torch.from_numpy(array) for name, array in parts["state"].items()})
+        return cls(forecaster, ends, streams)
+
+    def _read(self, rows: pd.DataFrame) -> tuple[Panel, np.ndarray, Panel]:
+        """Give the ends after the update, the places in them of its R series, and the steps from the old ends on."""
+        door = {name: value for name, value in self.forecaster.door_.items() if name in _DOOR}
+        try:
+            new = check_rows(rows, self.ends.calendar, **door)
+        except FrameError as error:
+            error.add_note("(rows of a stream enter with the options of `fit`)")
+            raise
+        ends = self._with_new(new)
+        places = ends.ids.get_indexer(new.ids)
+        order = np.argsort(places)
+        places, new = places[order], new.take(order)
+        before = ends.first[places]
+        check_stamps(new, before, str((door.get("columns") or {}).get(TIME, TIME)), door.get("gaps", "error"))
+        if self.forecaster.backbone_.across_series:
+            new = together(new, self.forecaster.panel_.ids, type(self.forecaster.backbone_).__name__)
+        # A series that begins has missing values before it, up to a context.
+        padded = np.minimum(before + 1, new.last + 1 - self.forecaster.context_length_)
+        steps = since(new, np.where(places < len(self.ends), before + 1, padded))
+        if door.get("gaps") == "fill":
+            carry_into(steps, ends.values[places])
+        found = last_rows(steps, origins_of(steps))
+        last = np.where(found < 0, ends.values[places], steps.values[found])
+        if np.isnan(last).any():
+            which = int(np.isnan(last).argmax())
+            raise FrameError(
+                f"series {new.id_of(which)!r} is new and has no value in its rows up to "
+                f"{new.calendar.stamp(int(new.last[which]))}: let it begin with its first value"
+            )
+        values, ordinals = ends.values.copy(), ends.first.copy()
+        values[places], ordinals[places] = last, new.last
+        return _ends(ends.ids, ordinals, values, ends.calendar), places, steps
+
+    def _with_new(self, new: Panel) -> Panel:
+        """Give the ends with those series after them that begin in an update, as if they had ended right before it."""
+        ends = self.ends
+        begins = ends.ids.get_indexer(new.ids) < 0
+        if not begins.any():
+            return ends
+        begun = new.take(begins)
+        check_kinds(begun, ends.ids)
+        ids = ends.ids.append(begun.ids)
+        if pd.api.types.is_string_dtype(ends.ids.dtype):
+            ids = ids.astype(ends.ids.dtype)
+        values = np.concatenate([ends.values, np.full(len(begun), np.nan, dtype="float32")])
+        return _ends(ids, np.concatenate([ends.first, begun.first - 1]), values, ends.calendar)
+
+    def _advance(self, which: Tensor, steps: Panel, lengths: np.ndarray) -> None:
+        """Take so many values of each of the series `which`.
+
+        In strides of ..., 4, 2, 1 values, each taken by all series that have it: few calls, however lengths differ.
+        """
+        done = np.zeros_like(lengths)
+        for stride in (1 << bit for bit in reversed(range(int(lengths.max()).bit_length()))):
+            having = np.flatnonzero(lengths & stride)
+            most = len(having) if self.forecaster.backbone_.across_series else max(1, GATHERED // stride)
+            for some in np.split(having, range(most, len(having), most)) if len(having) else ():
+                values = steps.values[(steps.starts[some] + done[some])[:, None] + np.arange(stride)]
+                self.streams.advance(which[some], torch.from_numpy(values))
+            done[having] += stride
+
+    def _tidy(self, ends: Panel, places: np.ndarray, quantiles: Tensor) -> pd.DataFrame:
+        """Give the forecast frame of the series at `places` from quantiles (R, H, Q)."""
+        context = self.streams.state["values"][torch.from_numpy(places), -self.forecaster.context_length_ :]
+        array = quantiles.numpy()
+        silent = ~context.isfinite().any(dim=1).numpy()
+        if silent.any():
+            array[silent] = ends.values[places[silent], None, None]
+        origins = origins_of(ends).take(places)
+        forecast = Forecast(array, mean_of(array, self.forecaster.quantile_levels))
+        self.forecaster.check_finite(ends, origins, forecast)
+        return self.forecaster.tidy(ends, origins, forecast)
+
+
+def _ends(ids: pd.Index, ordinals: np.ndarray, values: np.ndarray, calendar: Calendar) -> Panel:
+    """Give the panel of one row of each series."""
+    starts = np.arange(len(ids))
+    return Panel(values, np.isfinite(values), starts, starts + 1, ordinals, ids, calendar)
