@@ -1,11 +1,6 @@
 """NeuralForecaster: any backbone under any decoder as a fit/predict forecaster, trained by Lightning."""
 
-import logging
-import random
-import signal
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
@@ -16,6 +11,7 @@ import pandas as pd
 import torch
 from lightning.pytorch import Trainer
 
+from forecast.borrowed import interruptible, quiet, seeded, using_threads
 from forecast.data import WindowDataModule, groups_before, windows_before
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel
@@ -24,7 +20,7 @@ from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
 from forecast.nn.network import LAST
 from forecast.streaming import Stream
-from forecast.training import BestWeights, NetworkTraining, Training, using_threads
+from forecast.training import BestWeights, NetworkTraining, Training
 
 _PREDICTION_BATCH = 1024
 _VALUES_PER_BATCH = 4_000_000  # bounds the memory of the batches that are gathered together
@@ -141,7 +137,7 @@ class NeuralForecaster(Forecaster):
             seed=self.seed,
             across_series=self.backbone_.across_series,
         )
-        with _random_state(self.seed), using_threads(options.threads), _quiet(self.verbose):
+        with seeded(self.seed), using_threads(options.threads), quiet(self.verbose):
             network = self._network()
             module = NetworkTraining(
                 network,
@@ -152,7 +148,7 @@ class NeuralForecaster(Forecaster):
             )
             best = BestWeights(network, options.patience, first=epochs // 2)
             trainer = Trainer(**self._trainer_arguments(epochs, best))
-            with _interruptible(trainer):
+            with interruptible(trainer):
                 trainer.fit(module, datamodule=data)
         self.network_ = network.cpu().eval()
         self.validation_loss_ = best.best if best.weights else None
@@ -182,7 +178,7 @@ class NeuralForecaster(Forecaster):
         prefix = "weights."
         weights = {n.removeprefix(prefix): torch.from_numpy(w) for n, w in state.items() if n.startswith(prefix)}
         super()._restore({name: value for name, value in state.items() if not name.startswith(prefix)})
-        with _random_state(0):  # the weights drawn here are replaced at once
+        with seeded(0):  # the weights drawn here are replaced at once
             self.network_ = self._network().eval()
         self.network_.load_state_dict(weights)
 
@@ -270,51 +266,3 @@ def _config(given, argument: str, known: Mapping[str, type], kind: type):
         f"`{argument}` is {given!r}; allowed: {', '.join(map(repr, known))}, or a config such as "
         f"{next(iter(known.values())).__name__}(){hint}"
     )
-
-
-@contextmanager
-def _random_state(seed: int) -> Iterator[None]:
-    """Seed torch, numpy and Python inside, and give their states back afterwards."""
-    outside = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
-        random.seed(seed)
-        np.random.seed(seed % 2**32)
-        try:
-            yield
-        finally:
-            random.setstate(outside[0])
-            np.random.set_state(outside[1])
-
-
-@contextmanager
-def _interruptible(trainer: Trainer) -> Iterator[None]:
-    """Let Ctrl-C through as what it is: lightning would exit the process with it, and leave the signal ignored."""
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    except SystemExit as stop:
-        if not trainer.interrupted:
-            raise
-        signal.signal(signal.SIGINT, handler)
-        raise KeyboardInterrupt from stop
-
-
-@contextmanager
-def _quiet(verbose: int) -> Iterator[None]:
-    """Keep lightning's hints to itself: they speak of choices that are made here on purpose."""
-    if verbose > 1:
-        yield
-        return
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="lightning.*")
-            warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-            # Of no concern: in half precision torch computes this norm in another way.
-            warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
-            yield
-    finally:
-        logger.setLevel(level)

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from forecast import saving
+from forecast.borrowed import using_threads
 from forecast.continuation import carry_into, check_kinds, check_stamps, since, together
 from forecast.forecaster import Forecast, Forecaster, mean_of
 from forecast.frame import TIME, Calendar, FrameError, Panel, check_rows
 from forecast.history import GATHERED, last_rows, last_values
 from forecast.nn.streaming import Streams
 from forecast.origins import origins_of
-from forecast.training import using_threads
 
 if TYPE_CHECKING:
     from forecast.neural import NeuralForecaster

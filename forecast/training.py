@@ -5,8 +5,7 @@ network's step. B batch, T time step, P patch length, N token, H horizon, Q quan
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -208,14 +207,3 @@ class BestWeights(Callback):
         del trainer, pl_module
         if self.weights:
             self.network.load_state_dict(self.weights)
-
-
-@contextmanager
-def using_threads(number: int | None) -> Iterator[None]:
-    """Let torch use so many threads inside; None leaves it as it is."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

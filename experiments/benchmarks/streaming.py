@@ -39,47 +39,45 @@ def walks(series: int, length: int) -> pd.DataFrame:
     )
 
 
-def seconds(run, arguments) -> float:
-    """Give the median seconds of calls, after some that warm up."""
-    times = []
-    for argument in arguments:
-        began = perf_counter()
-        run(argument)
-        times.append(perf_counter() - began)
-    return median(times[len(times) // 10 :])
+def medians(calls) -> list[float]:
+    """Give the median milliseconds of each of several calls, made in turn: a machine that is shared slows all alike."""
+    times = [[] for _ in calls]
+    for turn in range(UPDATES):
+        for call, spent in zip(calls, times, strict=True):
+            began = perf_counter()
+            call(turn)
+            spent.append(1e3 * (perf_counter() - began))
+    return [median(spent[UPDATES // 10 :]) for spent in times]
 
 
 def cost(name: str) -> None:
     """Print what updates cost with one backbone under the direct decoder."""
     frame = walks(1, LENGTHS[-1] + UPDATES)
     forecaster = NeuralForecaster(name, HORIZON, training=Training(steps=1, validation_length=0)).fit(frame)
-    inside, outside, sizes = [], [], []
-    for length in LENGTHS:
-        stream = forecaster.stream(frame.iloc[:length])
-        rows = [frame.iloc[[row]] for row in range(length, length + UPDATES)]
-        outside.append(1e3 * seconds(stream.update, rows))
-        one = torch.tensor([0])
-        inside.append(
-            1e3 * seconds(lambda value, s=stream, one=one: s.streams.step(one, value), torch.randn(UPDATES, 1))
-        )
-        sizes.append(stream.streams.nbytes)
-    many = "" if BACKBONES[name].across_series else f"{1e3 * cost_of_many(forecaster):9.1f}"
-    print(
-        f"{name:<20}"
-        + "".join(f"{value:8.2f}" for value in inside)
-        + f"{max(inside) / min(inside):7.2f}"
-        + "".join(f"{value:8.2f}" for value in outside)
-        + f"{max(outside) / min(outside):7.2f}{sizes[0]:11,}{'' if len(set(sizes)) == 1 else ' GROWS'}{many}",
-        flush=True,
-    )
+    streams = [forecaster.stream(frame.iloc[:length]) for length in LENGTHS]
+    sizes = {stream.streams.nbytes for stream in streams}
+    rows = [[frame.iloc[[length + turn]] for turn in range(UPDATES)] for length in LENGTHS]
+    outside = medians([lambda turn, s=s, r=r: s.update(r[turn]) for s, r in zip(streams, rows, strict=True)])
+    one, values = torch.tensor([0]), torch.randn(UPDATES, 1)
+    inside = medians([lambda turn, s=s.streams: s.step(one, values[turn]) for s in streams])
+    sizes |= {stream.streams.nbytes for stream in streams}
+    told = "".join("".join(f"{ms:8.2f}" for ms in part) + f"{max(part) / min(part):7.2f}" for part in (inside, outside))
+    many = "" if BACKBONES[name].across_series else f"{cost_of_many(forecaster):9.1f}"
+    print(f"{name:<20}{told}{' to '.join(f'{size:,}' for size in sorted(sizes)):>11}{many}", flush=True)
 
 
 def cost_of_many(forecaster: NeuralForecaster) -> float:
-    """Give the seconds of one update of many series together."""
-    frame = walks(SERIES, 130)
+    """Give the median milliseconds of one update of many series together."""
+    frame = walks(SERIES, 100 + UPDATES // 5)
     hours = frame["ds"].unique()
     stream = forecaster.stream(frame[frame["ds"] < hours[100]])
-    return seconds(stream.update, [frame[frame["ds"] == hour] for hour in hours[100:]])
+    times = []
+    for hour in hours[100:]:
+        rows = frame[frame["ds"] == hour]
+        began = perf_counter()
+        stream.update(rows)
+        times.append(1e3 * (perf_counter() - began))
+    return median(times)
 
 
 def mase(forecasts: pd.DataFrame, panel: Panel, past: Panel) -> float:

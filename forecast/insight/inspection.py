@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from forecast import plots
+from forecast.borrowed import using_threads
 from forecast.forecaster import Forecaster, check_positive
 from forecast.frame import Panel
 from forecast.insight.alignment import alignments
@@ -18,7 +19,6 @@ from forecast.insight.gradient_reach import reach_of_gradients
 from forecast.insight.occlusion import RANDOM, occlude
 from forecast.insight.receptive_field import BACKBONE, effective_receptive_field, field_extent
 from forecast.insight.windows import MissingPart, ends
-from forecast.training import using_threads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

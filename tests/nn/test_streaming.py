@@ -80,7 +80,7 @@ def in_one_pass(network: ForecastNetwork, values: torch.Tensor) -> torch.Tensor:
 
 
 def difference(network: ForecastNetwork, plan: list[Stride], values: torch.Tensor) -> float:
-    """Give how far streamed forecasts ever are from those of one pass; values that walk by 1 have scales of 1 or more."""
+    """Give how far streamed forecasts ever are from those of one pass; walks by 1 have scales of 1 or more."""
     streams = Streams(network, ROWS)
     streams.place(torch.arange(ROWS), torch.full((ROWS,), 100))
     read, worst = [0] * ROWS, 0.0

@@ -1,0 +1,71 @@
+"""What a fit borrows of the process and gives back: random states, threads, Ctrl-C, messages."""
+
+import logging
+import random
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from lightning.pytorch import Trainer
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch, numpy and Python inside, and give their states back afterwards."""
+    outside = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        try:
+            yield
+        finally:
+            random.setstate(outside[0])
+            np.random.set_state(outside[1])
+
+
+@contextmanager
+def using_threads(number: int | None) -> Iterator[None]:
+    """Let torch use so many threads inside; None leaves it as it is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def interruptible(trainer: Trainer) -> Iterator[None]:
+    """Let Ctrl-C through as what it is: lightning would exit the process with it, and leave the signal ignored."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    except SystemExit as stop:
+        if not trainer.interrupted:
+            raise
+        signal.signal(signal.SIGINT, handler)
+        raise KeyboardInterrupt from stop
+
+
+@contextmanager
+def quiet(verbose: int) -> Iterator[None]:
+    """Keep lightning's hints to itself: they speak of choices that are made here on purpose."""
+    if verbose > 1:
+        yield
+        return
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning.*")
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+            # Of no concern: in half precision torch computes this norm in another way.
+            warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
+            yield
+    finally:
+        logger.setLevel(level)
