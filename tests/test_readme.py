@@ -35,20 +35,37 @@ def test_the_example_has_twelve_lines_and_runs(capsys, tmp_path):
     assert (tmp_path / "results/lstm/forecaster.json").is_file()
 
 
+def test_the_stream_goes_on_after_the_data_of_the_fit(tmp_path):
+    from forecast import Stream
+
+    example = run_block(BLOCKS[1], "readme_stream")
+    assert example.forecast["cutoff"].unique().tolist() == [example.new["ds"].sort_values().unique()[2]]
+    assert Stream.load(tmp_path / "results/stream").predict().equals(example.stream.predict())
+
+
+def test_every_backbone_and_decoder_is_in_a_table():
+    from forecast.nn import BACKBONES, DECODERS
+
+    named = set(re.findall(r"`(\w+)`", "".join(line for line in TEXT.splitlines() if line.startswith("| `"))))
+    assert {*BACKBONES, *DECODERS} <= named
+    streaming = {name for name, kind in DECODERS.items() if kind.streams}
+    assert set(re.findall(r"^\| `(\w+)` \|.*\| yes \|$", TEXT, flags=re.M)) == streaming
+
+
 def test_the_backbone_of_ones_own_trains_and_steps():
     import torch
 
     from forecast import NeuralForecaster, Training
     from forecast.catalog import load
 
-    gru = run_block(BLOCKS[1], "readme_backbone").GRU(width=8)
-    module, x = gru.build(5).double(), torch.randn(2, 5, 8, dtype=torch.float64)
+    plain = run_block(BLOCKS[2], "readme_backbone").Plain(width=8)
+    module, x = plain.build(5).double(), torch.randn(2, 5, 8, dtype=torch.float64)
     state, whole = module.init_state(2), module(x)
     for n in range(5):
         y, state = module.step(x[:, n], state)
         torch.testing.assert_close(y, whole[:, n])
     frame = load("nyc_weather").groupby("unique_id").head(400)
-    forecast = NeuralForecaster(gru, 24, training=Training(steps=3)).fit(frame, gaps="mask").predict()
+    forecast = NeuralForecaster(plain, 24, training=Training(steps=3)).fit(frame, gaps="mask").predict()
     assert np.isfinite(forecast["prediction"]).all()
 
 
@@ -56,7 +73,7 @@ def test_the_forecaster_of_ones_own_works_in_a_backtest():
     from forecast import Plan, SeasonalNaive, backtest
     from forecast.catalog import load
 
-    climate = run_block(BLOCKS[2], "readme_forecaster").Climate(24)
+    climate = run_block(BLOCKS[3], "readme_forecaster").Climate(24)
     frame = load("nyc_weather")
     plan = Plan(horizon=24, n_folds=3, refit="never")
     ledger = backtest(frame, {"climate": climate, "naive": SeasonalNaive(24)}, plan, gaps="mask")
