@@ -189,23 +189,27 @@ def test_batches_of_any_size_give_the_same_forecast(monkeypatch):
     pd.testing.assert_frame_equal(forecaster.predict(), whole, rtol=1e-5, atol=1e-5)
 
 
-def test_a_saved_forecaster_gives_the_same_numbers_in_a_process_of_its_own(tmp_path, backbone):
-    forecaster = small(backbone).fit(waves())
-    forecaster.save(tmp_path / "model")
+def test_saved_forecasters_give_the_same_numbers_in_a_process_of_their_own(tmp_path):
+    expected = {}
+    for name in BACKBONES:
+        forecaster = small(name).fit(waves())
+        forecaster.save(tmp_path / name)
+        expected[name] = forecaster.predict()["prediction"].tolist()
+        assert sorted(path.suffix for path in (tmp_path / name).iterdir()) == [".json", ".safetensors"]
     script = (
-        "import sys, json; from forecast import Forecaster; "
-        "print(json.dumps(Forecaster.load(sys.argv[1]).predict()['prediction'].tolist()))"
+        "import sys, json; from pathlib import Path; from forecast import Forecaster; "
+        "folders = Path(sys.argv[1]).iterdir(); "
+        "print(json.dumps({f.name: Forecaster.load(f).predict()['prediction'].tolist() for f in folders}))"
     )
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "model")],
+        [sys.executable, "-c", script, str(tmp_path)],
         capture_output=True,
         text=True,
         check=True,
         env=os.environ | {"PYTHONPATH": str(root)},
     )
-    assert json.loads(done.stdout) == forecaster.predict()["prediction"].tolist()
-    assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".safetensors"]
+    assert json.loads(done.stdout) == expected
 
 
 def test_loading_does_not_touch_the_global_random_state(tmp_path):
