@@ -31,9 +31,10 @@ class NeuralForecaster(Forecaster):
 
     Parameters
     ----------
-    backbone: `"lstm"`, `"tcn"`, `"transformer"`, or a config such as `LSTM(width=64)`.
+    backbone: a name of `forecast.nn.BACKBONES`, such as `"lstm"`, `"tcn"`, `"transformer"`, or a config such as
+        `LSTM(width=64)`.
     horizon: steps to forecast.
-    decoder: `"direct"`, or a config such as `Direct(dropout=0.2)`.
+    decoder: a name of `forecast.nn.DECODERS`, or a config such as `Direct(dropout=0.2)`.
     context_length: values that the network reads; None: 14 patches, at most what the longest series can give. Rounded
         up to whole patches.
     patch_length: values that make one token; None: the season if it is 4 to 24 steps long, else 8; less for series that

@@ -54,7 +54,9 @@ def _forecaster_class(label: Any, arguments: dict[str, Any], field: Field, fault
         return find_class(name, known, lambda name: getattr(forecast, name), Forecaster)
     except ValueError as error:
         message = str(error) if named else f"{error} (a label without `type` is the name of a class)"
-        if re.fullmatch("(?i)lstm|tcn|transformer", name):
-            message += "; for a network write {type: NeuralForecaster, backbone: " + name.lower() + "}"
+        from forecast.nn import BACKBONES  # torch comes with it, and only a fault needs it
+
+        if (backbone := re.sub(r"\W+", "_", name.lower())) in BACKBONES:
+            message += "; for a network write {type: NeuralForecaster, backbone: " + backbone + "}"
         faults.append(Fault(place, message, at_key=not named))
         return None

@@ -131,6 +131,14 @@ def test_a_planted_fault_is_told_at_its_place(tmp_path, sound, faulty, told):
     assert any(line.startswith(told) for line in lines), lines
 
 
+@pytest.mark.parametrize("label", ["LSTM", "graph Transformer", "minGRU"])
+def test_a_label_that_names_a_backbone_is_answered_with_what_to_write(tmp_path, label):
+    (line,) = faults(write(tmp_path, SOUND.replace("Naive:", f"{label}:", 1)))
+    name = label.lower().replace(" ", "_")
+    assert line.startswith(f"7:3: forecasters.{label}: unknown forecaster {label!r}")
+    assert line.endswith(f"for a network write {{type: NeuralForecaster, backbone: {name}}}")
+
+
 def test_all_faults_are_told_at_once_in_the_order_of_the_file(tmp_path):
     text = "datasets: nowhere\nhorizon: 0\nplan: {n_folds: 0}\nforecasters:\n  Naiv:\n  Drift: {a: 1}\n"
     lines = faults(write(tmp_path, text))
