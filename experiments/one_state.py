@@ -1,7 +1,7 @@
 """What one state cannot hold: decoders that may look back, and one that may not, as there is more to remember.
 
 Every series repeats a pattern of random numbers of its own. Only who remembers the whole pattern can say how it goes
-on. `python experiments/one_state.py [FOLDER]` writes one_state.csv and one_state.png (about ten minutes).
+on. `python experiments/one_state.py [FOLDER]` writes one_state.csv, one_state.png and alignment.png (ten minutes).
 """
 
 import sys
@@ -12,6 +12,8 @@ import pandas as pd
 
 from forecast import NeuralForecaster, Training, check_frame
 from forecast.evaluation import Plan, backtest, score
+from forecast.insight import alignments
+from forecast.plots import plot_alignments
 from forecast.plots.style import label_lines, look, panel
 
 PERIODS = (16, 32, 64, 128)
@@ -22,6 +24,7 @@ DECODERS = {
     "cross-attention": "cross_attention",
 }
 HORIZON, PATCH, SERIES = 8, 4, 200
+ALIGNED = 32  # the period whose alignment is drawn
 
 
 def patterns(period: int) -> pd.DataFrame:
@@ -38,22 +41,20 @@ def patterns(period: int) -> pd.DataFrame:
     )
 
 
+def forecaster(decoder: str, period: int) -> NeuralForecaster:
+    """Give an LSTM that reads two patterns, under a decoder."""
+    training = Training(steps=1500, learning_rate=3e-3, validation_length=0)
+    return NeuralForecaster(
+        "lstm", HORIZON, decoder=decoder, context_length=2 * period, patch_length=PATCH, training=training
+    )
+
+
 def errors() -> pd.DataFrame:
-    """Give the error of each decoder under an LSTM; 1 is that of always saying the mean."""
+    """Give the error of each decoder; 1 is that of always saying the mean."""
     rows = []
     for period in PERIODS:
         data = check_frame(patterns(period), freq=1)
-        forecasters = {
-            name: NeuralForecaster(
-                "lstm",
-                HORIZON,
-                decoder=decoder,
-                context_length=2 * period,
-                patch_length=PATCH,
-                training=Training(steps=1500, learning_rate=3e-3, validation_length=0),
-            )
-            for name, decoder in DECODERS.items()
-        }
+        forecasters = {name: forecaster(decoder, period) for name, decoder in DECODERS.items()}
         ledger = backtest(data, forecasters, Plan(horizon=HORIZON, n_folds=1), seeds=[0])
         table = score(ledger, ["mae"])
         rows.append(table.assign(period=period, error=table["mae"] / np.abs(data.values).mean()))
@@ -87,4 +88,6 @@ if __name__ == "__main__":
     found = errors()
     found.to_csv(folder / "one_state.csv", index=False)
     draw(found).savefig(folder / "one_state.png")
+    looking = forecaster("attention", ALIGNED).fit(patterns(ALIGNED), freq=1)
+    plot_alignments(alignments(looking)).savefig(folder / "alignment.png")
     print(found.pivot_table(index="period", columns="forecaster", values="error").round(3))

@@ -100,7 +100,7 @@ def test_lines_hold_the_error_on_the_log_scale_and_the_means_of_families(synthet
     latent, direct = drawn["latent-state"].get_ydata(), drawn["direct-prediction"].get_ydata()
     np.testing.assert_allclose(latent, -logs.loc[list(synthetic.LATENT), shown].mean())
     # What the eye reads off the lines is what the table of effects says.
-    contrasts = found.contrasts.set_index(["effect", "decoder"])
+    contrasts = found.contrasts.set_index(["effect", "decoder"]).sort_index()
     for k, decoder in enumerate(shown[1:], start=1):
         apart = (latent[k] - latent[0]) - (direct[k] - direct[0])
         assert -apart == pytest.approx(contrasts.loc[("interaction", decoder), "log"])
