@@ -24,7 +24,7 @@ def roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinals
     a path all steps of a patch are drawn at one level; the levels of the paths are spread evenly, so that nothing of a
     forecast is left to chance, and mixed anew for each patch.
     """
-    paths, group = network.decoder.paths, getattr(network.backbone, "series", 1)
+    paths, group = network.decoder.paths, network.backbone.series
     size = max(1, _ROWS // (paths * group)) * group
     parts = []
     for low in range(0, len(first), size):

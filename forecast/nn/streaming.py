@@ -118,7 +118,7 @@ class Streams:
 
     def _parts(self, rows: Tensor, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Go through sequences some at a time, groups as a whole."""
-        group = getattr(self.network.backbone, "series", 1)
+        group = self.network.backbone.series
         size = max(1, _TOKENS // group) * group
         return zip(rows.split(size), values.split(size), strict=True)
 

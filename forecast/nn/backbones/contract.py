@@ -16,11 +16,12 @@ class CausalModule(nn.Module, ABC):
     """A causal map from tokens to states, (B, N, D) -> (B, N, D): the state at n depends on tokens 0..n only.
 
     It knows nothing of channels, horizon, quantiles or losses. `receptive_field` is how many tokens, itself included, a
-    state depends on; None for all. A module of one's own implements `init_state` and `advance`: the same code then
-    reads a whole sequence and goes on from it.
+    state depends on; None for all. `series` is how many neighbouring sequences of a batch are read together. A module
+    of one's own implements `init_state` and `advance`: the same code then reads a whole sequence and goes on from it.
     """
 
     receptive_field: int | None
+    series: int = 1
 
     @abstractmethod
     def init_state(self, batch: int) -> State:

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from forecast.nn.attention import AdditiveScore, causal_mask, masked_softmax
-from forecast.nn.decoders.contract import DecoderModule
-from forecast.nn.decoders.recurrent import TRAINED_ORIGINS, Reader, RecurrentDecoder, Stepper
+from forecast.nn.decoders.recurrent import Reader, RecurrentDecoder, RecurrentDecoderModule, Stepper
 
 # Values inside the scores (steps x windows x origins x tokens x size) that are kept for the gradient at most; beyond,
 # they are computed in chunks of windows, and a second time for the gradient.
@@ -87,22 +86,8 @@ class AligningReader(Reader):
         return torch.cat([score(*part) for part in parts])
 
 
-class AttentionDecoderModule(DecoderModule):
-    """Steps through the whole horizon, looking back at each step."""
-
-    trained_origins = TRAINED_ORIGINS
-
-    def __init__(self, stepper: Stepper):
-        super().__init__()
-        self.reach = stepper.horizon
-        self.stepper = stepper
-
-    def forward(
-        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
-    ) -> Tensor:
-        """(B, N, D) -> (B, n origins, H, Q)."""
-        del known_future
-        return self.stepper(states, origins, targets, self.progress)
+class AttentionDecoderModule(RecurrentDecoderModule):
+    """Steps through the whole horizon, looking back at each step; where it looks can be asked."""
 
     def alignments(self, states: Tensor, origin: int) -> Tensor:
         """Give the weights with which each step of the forecast from one origin reads states (B, N, D): (B, H, N)."""

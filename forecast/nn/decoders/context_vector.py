@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from forecast.nn.decoders.contract import DecoderModule
-from forecast.nn.decoders.recurrent import TRAINED_ORIGINS, Reader, RecurrentDecoder, Stepper
+from forecast.nn.decoders.recurrent import Reader, RecurrentDecoder, RecurrentDecoderModule, Stepper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +22,10 @@ class ContextVector(RecurrentDecoder):
 
     def build(
         self, width: int, horizon: int, quantile_levels: Sequence[float], patch_length: int
-    ) -> "ContextVectorModule":
+    ) -> RecurrentDecoderModule:
         """Give the module with fresh weights."""
         del patch_length
-        return ContextVectorModule(Stepper(self, OriginReader(width), width, horizon, quantile_levels))
+        return RecurrentDecoderModule(Stepper(self, OriginReader(width), width, horizon, quantile_levels))
 
 
 class OriginReader(Reader):
@@ -44,21 +43,3 @@ class OriginReader(Reader):
         """Give what was prepared."""
         del hidden
         return prepared, None
-
-
-class ContextVectorModule(DecoderModule):
-    """Steps through the whole horizon from the state at an origin."""
-
-    trained_origins = TRAINED_ORIGINS
-
-    def __init__(self, stepper: Stepper):
-        super().__init__()
-        self.reach = stepper.horizon
-        self.stepper = stepper
-
-    def forward(
-        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
-    ) -> Tensor:
-        """(B, N, D) -> (B, n origins, H, Q)."""
-        del known_future
-        return self.stepper(states, origins, targets, self.progress)

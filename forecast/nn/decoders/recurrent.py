@@ -12,10 +12,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from forecast.nn.decoders.contract import Decoder
+from forecast.nn.decoders.contract import Decoder, DecoderModule
 from forecast.nn.decoders.readout import Readout
 
-TRAINED_ORIGINS = 8  # of a window: a step costs as much at each origin as many steps of a direct decoder
 _FARTHEST = 10.0  # scaled units that a truth is led by: one outlier would otherwise make the whole gradient
 
 
@@ -143,3 +142,21 @@ class Stepper(nn.Module):
         if self.feedback == "teacher":
             return targets
         return torch.where(torch.rand_like(targets) < 1 - progress, targets, torch.nan)
+
+
+class RecurrentDecoderModule(DecoderModule):
+    """Steps through the whole horizon from every origin, reading as its stepper does."""
+
+    trained_origins = 8  # of a window: a step costs as much at each origin as many steps of a direct decoder
+
+    def __init__(self, stepper: Stepper):
+        super().__init__()
+        self.reach = stepper.horizon
+        self.stepper = stepper
+
+    def forward(
+        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
+    ) -> Tensor:
+        """(B, N, D) -> (B, n origins, H, Q)."""
+        del known_future
+        return self.stepper(states, origins, targets, self.progress)
