@@ -29,6 +29,7 @@ from forecast.plots.style import (
 if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
 
+_MOST = 5  # as many as the library knows: none of them is left out
 _BANDS = ((0.8, 0.22), (0.5, 0.42))
 
 
@@ -48,7 +49,7 @@ def plot_forecasts(
 
     `history` is a long frame (`unique_id, ds, y`); without it the actuals that the ledger holds up to the cutoff are
     drawn. `unique_ids` defaults to the first three series, `cutoff` to the last one with an actual, `forecasters` to
-    the one with the lowest MAE of each family (at most four), `tail` (values of history before the cutoff) to twice the
+    the one with the lowest MAE of each family (at most five), `tail` (values of history before the cutoff) to twice the
     horizon.
 
     Raises ValueError that names the argument where a series, cutoff or forecaster is not in the ledger.
@@ -58,12 +59,12 @@ def plot_forecasts(
     cutoff = _cutoff(table, cutoff)
     everyone = list(ledger.forecasters)
     family_of = families(everyone, ledger.fits)
-    names = best_of_each(ledger)[:4] if forecasters is None else _chosen("forecasters", forecasters, everyone, 1)
+    names = best_of_each(ledger)[:_MOST] if forecasters is None else _chosen("forecasters", forecasters, everyone, 1)
     tail = 2 * extent(ledger).steps if tail is None else tail
     past = table if history is None else history
     colours = family_colours(list(family_of.values()))
     with look():
-        size = (min(3.0 + 2.3 * len(names), 11.0), 1.2 + 1.55 * len(ids))
+        size = (min(3.0 + 2.3 * len(names), 13.0), 1.2 + 1.55 * len(ids))
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(len(ids), len(names), squeeze=False, sharex=True, sharey="row")
         for i, unique_id in enumerate(ids):

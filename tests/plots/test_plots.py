@@ -215,6 +215,14 @@ def test_forecasts_choose_the_best_of_each_family(ledger):
     assert len(figure.axes) == 4 * 3
 
 
+def test_forecasts_show_every_family_that_the_library_knows(ledger):
+    fits = ledger.fits.assign(family=ledger.fits["family"].mask(ledger.fits["forecaster"] == "Drift", "control"))
+    figure = plots.plot_forecasts(dataclasses.replace(ledger, fits=fits))
+    shown = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
+    assert shown == best_of_each(dataclasses.replace(ledger, fits=fits))
+    assert len(shown) == 5
+
+
 @pytest.mark.parametrize(
     ("argument", "value", "message"),
     [
