@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.frame.calendar import Calendar
+from forecast.frame.covariates import Covariates
 from forecast.frame.rows import plain
 
 
@@ -23,6 +24,9 @@ class Panel:
     first: (S,) int64; the calendar ordinal of each series' first row.
     ids: the series, in the order in which they came.
     calendar: the time axis that all series share.
+    covariates: what else is known of the series; None where no column has a role.
+    weights: (all rows,) float32, how much each value counts in the losses of a fit, beside the others; None for all
+        alike.
 
     """
 
@@ -33,6 +37,8 @@ class Panel:
     first: np.ndarray
     ids: pd.Index
     calendar: Calendar
+    covariates: Covariates | None = None
+    weights: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -68,7 +74,12 @@ class Panel:
     def take(self, series: np.ndarray) -> "Panel":
         """Give the panel of some series, by position or boolean mask, over the same arrays."""
         return replace(
-            self, starts=self.starts[series], stops=self.stops[series], first=self.first[series], ids=self.ids[series]
+            self,
+            starts=self.starts[series],
+            stops=self.stops[series],
+            first=self.first[series],
+            ids=self.ids[series],
+            covariates=self.covariates and self.covariates.take(series),
         )
 
     def until(self, cutoff: int) -> "Panel":
