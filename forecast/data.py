@@ -1,10 +1,11 @@
 """From a panel to batches of windows: gathered by index, whole batches at a time, without copies of the history.
 
-B batch, T time step of the context, H horizon, S series.
+B batch, T time step of the context, H horizon, S series, C columns.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,37 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
+from forecast.encoding import Encoded, Encoding
 from forecast.frame import FrameError, Panel
 from forecast.history import last_rows
+from forecast.nn.covariates import Covariates
 from forecast.origins import Origins, origins_of
 
-# values (B, T + H), NaN where nothing can be read; observed (B, T + H), what counts; cutoffs (B,), the ordinals of the
-# last context steps
-Batch = tuple[Tensor, Tensor, Tensor]
+
+class Batch(NamedTuple):
+    """Windows of a context and what came after.
+
+    Attributes
+    ----------
+    values: (B, T + H), NaN where nothing can be read.
+    counted: (B, T + H), how much each value counts in a loss; 0 for what was not observed.
+    cutoffs: (B,), calendar ordinals of the last context steps.
+    covariates: past ones (B, T, C), known ones (B, T + H, C), static ones (B, C); None where none are read.
+
+    """
+
+    values: Tensor
+    counted: Tensor
+    cutoffs: Tensor
+    covariates: Covariates | None
+
+    def parts(self, count: int) -> "list[Batch]":
+        """Give so many smaller batches."""
+        size = len(self.values) // count
+        return [
+            Batch(*(x[rows] for x in self[:3]), self.covariates and self.covariates.rows(rows))
+            for rows in (slice(part * size, (part + 1) * size) for part in range(count))
+        ]
 
 
 @dataclass(frozen=True)
@@ -74,9 +99,27 @@ def _groups_at(panel: Panel, cutoffs: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class Windows:
-    """Gathers windows of a panel as tensors over the panel's own arrays."""
+    """Gathers windows of a panel as tensors over the panel's own arrays, and the covariates that `encoding` names.
 
-    def __init__(self, panel: Panel, context_length: int, horizon: int):
+    `places` are the series' places in the panel whose covariates are `encoded`, -1 for none; None: it is this panel.
+    Covariates are given for `ahead` steps after the context; None for the horizon.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        context_length: int,
+        horizon: int,
+        encoding: Encoding | None = None,
+        encoded: Encoded | None = None,
+        places: np.ndarray | None = None,
+        ahead: int | None = None,
+    ):
+        self.context_length = context_length
+        self.ahead = horizon if ahead is None else ahead
+        self.encoded = encoded or (encoding and Encoded(panel, encoding))
+        self.places = None if places is None else torch.from_numpy(places)
+        self.weights = None if panel.weights is None else torch.from_numpy(_evened(panel))
         self.values = torch.from_numpy(panel.values)
         self.observed = torch.from_numpy(panel.observed)
         self.starts = torch.from_numpy(panel.starts)
@@ -91,7 +134,24 @@ class Windows:
         inside = (rows >= self.starts[which, None]) & (rows < self.stops[which, None])
         rows.clamp_(0, len(self.values) - 1)
         values = torch.where(inside, self.values[rows], torch.nan)
-        return values, inside & self.observed[rows], cutoffs - self.starts[which] + self.first[which]
+        counted = (inside & self.observed[rows]).to(values.dtype)
+        if self.weights is not None:
+            counted *= self.weights[rows]
+        cutoffs = cutoffs - self.starts[which] + self.first[which]
+        covariates = None
+        if self.encoded is not None:
+            series = which if self.places is None else self.places[which]
+            covariates = self.encoded.gather(series, cutoffs, self.context_length, self.ahead)
+        return Batch(values, counted, cutoffs, covariates)
+
+
+def _evened(panel: Panel) -> np.ndarray:
+    """Give the weights with a mean of 1 over what was observed: what counts is how they differ."""
+    assert panel.weights is not None
+    rows = [slice(start, stop) for start, stop in zip(panel.starts, panel.stops, strict=True)]
+    total = sum(float(panel.weights[part][panel.observed[part]].sum("float64")) for part in rows)
+    count = sum(int(panel.observed[part].sum()) for part in rows)
+    return (panel.weights * (count / total) if total else panel.weights).astype("float32")
 
 
 @dataclass(frozen=True)
@@ -100,7 +160,7 @@ class Asked:
 
     Attributes
     ----------
-    values, cutoffs: (B, T) and (B,), as of a batch.
+    values, cutoffs, covariates: (B, T), (B,) and those of T + H steps, as of a batch.
     rows: the windows that are asked for, in the order of `origins`; the others are there to be read.
     origins: positions among the origins that were asked.
 
@@ -110,21 +170,40 @@ class Asked:
     cutoffs: Tensor
     rows: slice | np.ndarray
     origins: slice | np.ndarray
+    covariates: Covariates | None = None
 
 
-def windows_before(panel: Panel, origins: Origins, context_length: int, most: int) -> Iterator[Asked]:
-    """Give the windows that end with the origins, at most `most` at a time."""
-    windows = Windows(panel, context_length, 0)
+def windows_before(
+    panel: Panel,
+    origins: Origins,
+    context_length: int,
+    most: int,
+    encoding: Encoding | None = None,
+    horizon: int = 0,
+) -> Iterator[Asked]:
+    """Give the windows that end with the origins, at most `most` at a time.
+
+    With the covariates that `encoding` names, if any, and what is known of them for `horizon` steps ahead.
+    """
+    windows = Windows(panel, context_length, 0, encoding, ahead=horizon)
     for low in range(0, len(origins), most):
         which = slice(low, low + most)
-        values, _, cutoffs = windows.gather(origins.series[which], origins.ends[which] - 1)
-        yield Asked(values, cutoffs, slice(None), which)
+        batch = windows.gather(origins.series[which], origins.ends[which] - 1)
+        yield Asked(batch.values, batch.cutoffs, slice(None), which, batch.covariates)
 
 
-def groups_before(panel: Panel, origins: Origins, ids: pd.Index, context_length: int, most: int) -> Iterator[Asked]:
+def groups_before(
+    panel: Panel,
+    origins: Origins,
+    ids: pd.Index,
+    context_length: int,
+    most: int,
+    encoding: Encoding | None = None,
+    horizon: int = 0,
+) -> Iterator[Asked]:
     """Give, for each cutoff of the origins, the windows of all `ids` in their order: about `most` windows at a time.
 
-    One of `ids` that is not in the panel is missing throughout.
+    One of `ids` that is not in the panel is missing throughout. Covariates as for `windows_before`.
 
     Raises
     ------
@@ -138,23 +217,25 @@ def groups_before(panel: Panel, origins: Origins, ids: pd.Index, context_length:
             f"series {new!r} was not there at fit: a network that reads across series forecasts those it was fitted "
             "on. Leave it out, or fit again with it"
         )
-    panel = _in_order(panel, ids)
-    windows = Windows(panel, context_length, 0)
+    encoded = encoding and Encoded(panel, encoding)
+    found = panel.ids.get_indexer(ids)
+    panel = _in_order(panel, ids, found)
+    windows = Windows(panel, context_length, 0, encoded=encoded, places=found, ahead=horizon)
     cutoffs, groups = np.unique(origins.cutoffs, return_inverse=True)
     order = np.argsort(groups, kind="stable")
     size = max(1, most // len(ids))
     for low in range(0, len(cutoffs), size):
-        values, _, ends = windows.gather(*_groups_at(panel, cutoffs[low : low + size]))
+        batch = windows.gather(*_groups_at(panel, cutoffs[low : low + size]))
         which = order[slice(*np.searchsorted(groups[order], [low, low + size]))]
-        yield Asked(values, ends, (groups[which] - low) * len(ids) + places[which], which)
+        rows = (groups[which] - low) * len(ids) + places[which]
+        yield Asked(batch.values, batch.cutoffs, rows, which, batch.covariates)
 
 
-def _in_order(panel: Panel, ids: pd.Index) -> Panel:
-    """Give the panel of `ids`, over the same arrays; one that is not in the panel has no rows."""
-    found = panel.ids.get_indexer(ids)
+def _in_order(panel: Panel, ids: pd.Index, found: np.ndarray) -> Panel:
+    """Give the panel of `ids`, found at places of it, over the same arrays; one of place -1 has no rows."""
     here = found >= 0
     starts, stops, first = (np.where(here, x[found], 0) for x in (panel.starts, panel.stops, panel.first))
-    return replace(panel, starts=starts, stops=stops, first=first, ids=ids)
+    return replace(panel, starts=starts, stops=stops, first=first, ids=ids, covariates=None)
 
 
 class RandomBatches(IterableDataset):
@@ -210,6 +291,7 @@ class WindowDataModule(LightningDataModule):
     seed: of the order in which windows are drawn.
     across_series: give windows in groups, one of every series in the order of the panel, all up to the same cutoff;
         steps outside of a series are missing there.
+    encoding: which covariates to give beside the values; None for none.
 
     """
 
@@ -227,9 +309,10 @@ class WindowDataModule(LightningDataModule):
         validation_length: int,
         seed: int,
         across_series: bool = False,
+        encoding: Encoding | None = None,
     ):
         super().__init__()
-        self.windows = Windows(panel, context_length, horizon)
+        self.windows = Windows(panel, context_length, horizon, encoding)
         self.batch_size = batch_size
         self.batches = batches
         self.seed = seed

@@ -4,9 +4,8 @@ A model of one's own is a subclass with two methods on arrays, `_fit` and `_fore
 order of rows and the manners of scikit-learn are here, once.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,9 +13,12 @@ import numpy as np
 import pandas as pd
 
 from forecast import params, saving
+from forecast.forecasts import Forecast
 from forecast.frame import Panel, as_panel
-from forecast.origins import Origins, ordinals_of, origins_of
+from forecast.origins import Origins
+from forecast.page import page_of
 from forecast.params import check_positive
+from forecast.predictor import Predictor
 from forecast.quantiles import DECILES, check_levels, mean_of
 
 # All that a model of one's own needs.
@@ -29,24 +31,17 @@ class NotFittedError(ValueError, AttributeError):
     """A forecaster was asked for something that only a fitted one has."""
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """What a model says of M origins: quantiles (M, H, Q), at the levels of the forecaster, and means (M, H)."""
-
-    quantiles: np.ndarray
-    mean: np.ndarray
-
-
-class Forecaster(ABC):
+class Forecaster(Predictor):
     """A model that forecasts every series of a frame `horizon` steps ahead, at several quantile levels.
 
     A subclass stores its constructor arguments under their own names and does nothing else there, and implements `_fit`
-    and `_forecast`. What it learns goes into attributes that end in an underscore.
+    and `_forecast`. What it learns goes into attributes that end in an underscore. What it can then be asked is
+    inherited: `predict`, `future_frame`, `fitted_values`, `sample_paths`.
     """
 
     family: ClassVar[str]
-    horizon: int
-    quantile_levels: Sequence[float]
+    # Of arguments that may be given by a name: which class of config each name stands for.
+    configs: ClassVar[Mapping[str, Mapping[str, type]]] = {}
     season_length: int | None
 
     def fit(self, frame: pd.DataFrame | Panel, **door) -> Self:
@@ -76,35 +71,6 @@ class Forecaster(ABC):
         self.shape_ = self._shape()
         return self
 
-    def predict(self, frame: pd.DataFrame | Panel | None = None, *, cutoffs: Sequence | None = None) -> pd.DataFrame:
-        """Forecast the `horizon` steps after each cutoff.
-
-        Parameters
-        ----------
-        frame: the history to forecast from; None for the frame of `fit`.
-        cutoffs: last stamps that may be used, for all series alike; None for each series' own end. A series that has
-            not begun at a cutoff, or has ended before it, is not forecast from there.
-
-        Returns
-        -------
-        One row per series, cutoff and step, in this order, with the columns `unique_id, cutoff, ds, step, prediction`
-        (the median), `mean` and one per quantile level (`0.1` ... `0.9`), which never cross.
-
-        Raises
-        ------
-        NotFittedError: `fit` was not called.
-        FrameError: the frame may not enter, or a series has no value to forecast from.
-        TypeError: `cutoffs` is no list, or holds what is no stamp.
-        ValueError: a cutoff at which no series can be forecast, or given twice; a frame with another frequency than
-            that of `fit`; `horizon` or `quantile_levels` set after `fit`; a forecast that is not finite.
-
-        """
-        panel = self.panel_of(frame)
-        origins = origins_of(panel, None if cutoffs is None else ordinals_of(panel.calendar, cutoffs))
-        forecast = self.forecast(panel, origins)
-        self.check_finite(panel, origins, forecast)
-        return self.tidy(panel, origins, forecast)
-
     def panel_of(self, frame: pd.DataFrame | Panel | None) -> Panel:
         """Give the panel to forecast from: a frame passes the door with the options of `fit`. Raises as `predict`."""
         fitted = self._fitted()
@@ -124,63 +90,9 @@ class Forecaster(ABC):
             )
         return frame
 
-    def forecast(self, panel: Panel, origins: Origins) -> Forecast:
-        """Forecast from many origins at once, as arrays; what a backtest calls. Values after an origin are not read.
-
-        Raises
-        ------
-        NotFittedError: `fit` was not called.
-        ValueError: arrays of another shape than M origins, `horizon` steps and quantile levels ask for.
-
-        """
-        self._fitted()
-        forecast = self._forecast(panel, origins)
-        shape = (len(origins), self.horizon, len(self.quantile_levels))
-        if forecast.quantiles.shape != shape or forecast.mean.shape != shape[:2]:
-            raise ValueError(
-                f"{type(self).__name__}._forecast gave quantiles {forecast.quantiles.shape} and mean "
-                f"{forecast.mean.shape}; expected {shape} and {shape[:2]}: origins, steps, quantile levels"
-            )
-        return forecast
-
     @abstractmethod
     def _fit(self, panel: Panel) -> None:
         """Learn from a panel; every value in it may be used."""
-
-    @abstractmethod
-    def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
-        """Forecast from each origin, reading only its history."""
-
-    def check_finite(self, panel: Panel, origins: Origins, forecast: Forecast) -> None:
-        """Raise ValueError, naming the first of them, if a forecast holds what is no finite number."""
-        wrong = ~(np.isfinite(forecast.quantiles).all(axis=2) & np.isfinite(forecast.mean))
-        if wrong.any():
-            origin, step = np.argwhere(wrong)[0]
-            series = panel.id_of(int(origins.series[origin]))
-            raise ValueError(
-                f"{type(self).__name__} forecast no finite number for series {series!r}, cutoff "
-                f"{panel.calendar.stamp(int(origins.cutoffs[origin]))}, step {step + 1}: mend its _forecast"
-            )
-
-    def tidy(self, panel: Panel, origins: Origins, forecast: Forecast) -> pd.DataFrame:
-        """Give the forecast frame; series in the order in which they came, then cutoff, then step."""
-        order = np.lexsort((origins.cutoffs, origins.series))
-        steps = np.arange(self.horizon + 1)
-        # Many origins share few cutoffs, and stamps with a time zone are slow to make.
-        cutoffs, cutoff = np.unique(origins.cutoffs[order], return_inverse=True)
-        stamps = panel.calendar.stamps((cutoffs[:, None] + steps).ravel())
-        places = cutoff[:, None] * len(steps) + steps  # (M, 1 + H)
-        quantiles = forecast.quantiles[order].reshape(len(order) * self.horizon, -1)
-        levels = {str(level): quantiles[:, q] for q, level in enumerate(self.quantile_levels)}
-        columns = {
-            "unique_id": panel.ids[origins.series[order].repeat(self.horizon)],
-            "cutoff": stamps[places[:, 0].repeat(self.horizon)],
-            "ds": stamps[places[:, 1:].ravel()],
-            "step": np.tile(steps[1:], len(order)),
-            "prediction": levels["0.5"],
-            "mean": forecast.mean[order].reshape(-1),
-        }
-        return pd.DataFrame(columns | levels)
 
     def _shape(self) -> tuple[int, tuple[float, ...]]:
         """Give what all forecasts of a fit have in common: how many steps, and which levels."""
@@ -279,3 +191,6 @@ class Forecaster(ABC):
 
     def __repr__(self) -> str:
         return params.spelled(self)
+
+    def _repr_html_(self) -> str:
+        return page_of(self)

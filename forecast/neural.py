@@ -13,8 +13,10 @@ from lightning.pytorch import Trainer
 
 from forecast.borrowed import interruptible, quiet, seeded, using_threads
 from forecast.data import WindowDataModule, groups_before, windows_before
+from forecast.encoding import Encoding
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel
+from forecast.frame.features import feature_names
 from forecast.graph import edges_of
 from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
@@ -43,17 +45,26 @@ class NeuralForecaster(Forecaster):
     graph: which series read which, for a backbone that reads across series, such as `"graph_transformer"`: a frame with
         two columns of ids, or a list of pairs of ids, the series that reads before the one that is read. Where two read
         each other, it holds two pairs; each reads itself anyway. None: all read all, or as the backbone says itself.
+    calendar: what of the calendar is read at each step, past and ahead: names such as `("hour", "weekday")`, "auto" for
+        what changes at the frequency of the data, `"holidays:DE"` for the holidays of a country; None for none. The
+        place in the season is always read.
     quantile_levels: rising numbers inside (0, 1), 0.5 among them.
     training: how the network is trained.
     seed: of weights, windows and dropout; the global random state is given back as it was.
     trainer: arguments passed on to lightning's `Trainer`: `callbacks`, `logger`, `accelerator`, `precision`, ...
     verbose: 0 for silence, 1 for a progress bar.
 
+    Covariates with a role are read by every backbone under every decoder: what is past and what is known beside the
+    values, what is known ahead beside the decoder at the step it is for. A category that was not there at the fit is
+    read as unknown, with a warning. A recursive decoder that goes beyond a patch does not know past covariates there.
+
     A backbone that reads across series forecasts the series that it was fitted on, each from what all of them show up
     to the cutoff, and refuses others (FrameError). A series of the fit that a frame does not hold reads as one whose
     values are all missing.
 
     """
+
+    reads_covariates = True
 
     def __init__(
         self,
@@ -65,6 +76,7 @@ class NeuralForecaster(Forecaster):
         patch_length: int | None = None,
         season_length: int | None = None,
         graph: pd.DataFrame | Sequence[tuple[Any, Any]] | None = None,
+        calendar: Sequence[str] | str | None = None,
         quantile_levels: Sequence[float] = DECILES,
         training: Training = Training(),  # noqa: B008 (frozen)
         seed: int = 0,
@@ -78,6 +90,7 @@ class NeuralForecaster(Forecaster):
         self.patch_length = patch_length
         self.season_length = season_length
         self.graph = graph
+        self.calendar = calendar
         self.quantile_levels = quantile_levels
         self.training = training
         self.seed = seed
@@ -114,6 +127,21 @@ class NeuralForecaster(Forecaster):
         # A copy: when this forecaster is fitted again, the stream goes on as it began.
         return Stream.begin(copy(self), panel)
 
+    def learning_curve(self) -> pd.DataFrame:
+        """Give the losses of the fit, in scaled units: columns `step, train_loss, validation_loss`.
+
+        A row for each look at the validation windows (NaN where there are none), with the mean training loss since the
+        row before.
+
+        Raises
+        ------
+        NotFittedError: `fit` was not called.
+
+        """
+        self._fitted()
+        curve = pd.DataFrame(self.losses_, columns=["step", "train_loss", "validation_loss"])
+        return curve.astype({"step": "int64"})
+
     def _fit(self, panel: Panel) -> None:
         options = self.training
         self.backbone_ = self._backbone(panel)
@@ -121,6 +149,7 @@ class NeuralForecaster(Forecaster):
         batch_size = max(1, options.batch_size // group) * group  # whole groups
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
+        self.encoding_ = Encoding.of(panel, feature_names(panel.calendar, self.calendar) if self.calendar else ())
         validation_length = self._validation_length(panel)
         steps_per_epoch = _parts(options.steps, options.validations if validation_length else 1)
         epochs = _parts(options.steps, steps_per_epoch)
@@ -137,6 +166,7 @@ class NeuralForecaster(Forecaster):
             validation_length=validation_length,
             seed=self.seed,
             across_series=self.backbone_.across_series,
+            encoding=self.encoding_,
         )
         with seeded(self.seed), using_threads(options.threads), quiet(self.verbose):
             network = self._network()
@@ -153,18 +183,36 @@ class NeuralForecaster(Forecaster):
                 trainer.fit(module, datamodule=data)
         self.network_ = network.cpu().eval()
         self.validation_loss_ = best.best if best.weights else None
+        self.losses_ = np.array(module.curve)
         self.parameters_ = sum(p.numel() for p in network.parameters())
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
+        return self._forecast_steps(panel, origins, self.horizon)
+
+    def _forecast_further(self, panel: Panel, origins: Origins, horizon: int) -> Forecast:
+        decoder = _config(self.decoder, "decoder", DECODERS, Decoder)
+        if not decoder.goes_on or self.horizon < self.patch_length_:
+            able = [name for name, kind in DECODERS.items() if kind.goes_on]
+            raise ValueError(
+                f"`horizon` is {horizon}; this {type(self).__name__} was fitted to forecast {self.horizon} steps. "
+                f"Further go those with a decoder that feeds its forecasts back, {', '.join(map(repr, able))}, fitted "
+                f"with a horizon of a patch ({self.patch_length_} steps here) or more: fit again with `horizon` "
+                f"{horizon}, or with such a decoder"
+            )
+        return self._forecast_steps(panel, origins, horizon)
+
+    def _forecast_steps(self, panel: Panel, origins: Origins, horizon: int) -> Forecast:
+        sizes = self.context_length_, _PREDICTION_BATCH, self.encoding_, horizon
         if self.backbone_.across_series:
-            parts = groups_before(panel, origins, self.panel_.ids, self.context_length_, _PREDICTION_BATCH)
+            parts = groups_before(panel, origins, self.panel_.ids, *sizes)
         else:
-            parts = windows_before(panel, origins, self.context_length_, _PREDICTION_BATCH)
-        quantiles = np.empty((len(origins), self.horizon, len(self.quantile_levels)), dtype="float32")
+            parts = windows_before(panel, origins, *sizes)
+        quantiles = np.empty((len(origins), horizon, len(self.quantile_levels)), dtype="float32")
         silent = np.zeros(len(origins), dtype=bool)
         with torch.inference_mode(), using_threads(self.training.threads):
             for part in parts:
-                quantiles[part.origins] = self.network_(part.values, part.cutoffs, LAST).squeeze(1)[part.rows].numpy()
+                forecast = self.network_(part.values, part.cutoffs, LAST, part.covariates, horizon)
+                quantiles[part.origins] = forecast.squeeze(1)[part.rows].numpy()
                 silent[part.origins] = ~part.values[part.rows].isfinite().any(dim=1).numpy()
         if silent.any():  # a gap as long as the context: the value before it goes on
             quantiles[silent] = last_values(panel, origins.take(silent))[:, None, None]
@@ -192,6 +240,7 @@ class NeuralForecaster(Forecaster):
             patch_length=self.patch_length_,
             context_length=self.context_length_,
             season_length=self.season_length_,
+            layout=self.encoding_ and self.encoding_.layout(),
         )
 
     def _backbone(self, panel: Panel) -> Backbone:

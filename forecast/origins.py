@@ -1,12 +1,14 @@
 """Origins: where in a panel forecasts start. M origins, S series."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
 
 from forecast.frame import Calendar, Panel
+from forecast.frame.rows import plain
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,34 @@ class Origins:
     def take(self, which: np.ndarray | slice) -> "Origins":
         """Give some of the origins, by position, mask or slice."""
         return Origins(self.series[which], self.ends[which], self.cutoffs[which])
+
+
+def places_of(panel: Panel, ids: Iterable) -> np.ndarray:
+    """Give the positions in a panel of the series that are asked for, in the order in which they are asked, (S,).
+
+    Raises
+    ------
+    TypeError: `ids` is no list of ids.
+    ValueError: the list is empty, names a series twice, or one that is not in the panel.
+
+    """
+    if isinstance(ids, str | bytes | Mapping | Set) or not isinstance(ids, Iterable):  # a set has no order
+        raise TypeError(f"`ids` is {ids!r}; allowed: a list of one or more ids")
+    asked = list(ids)
+    if not asked:
+        raise ValueError("`ids` is empty; allowed: a list of one or more ids")
+    known = {name: place for place, name in enumerate(panel.ids)}
+    if unknown := [name for name in asked if name not in known]:
+        spelled = {str(name).lower(): plain(name) for name in known}
+        (nearest,) = get_close_matches(str(unknown[0]).lower(), spelled, n=1, cutoff=0)
+        raise ValueError(
+            f"`ids` names {plain(unknown[0])!r}, which is none of the {len(panel)} series; the nearest is "
+            f"{spelled[nearest]!r} ({len(unknown)} of {len(asked)} ids are unknown)"
+        )
+    places = np.array([known[name] for name in asked])
+    if (twice := pd.Index(places).duplicated()).any():
+        raise ValueError(f"`ids` names {plain(asked[int(twice.argmax())])!r} twice; allowed: each once")
+    return places
 
 
 def ordinals_of(calendar: Calendar, cutoffs: Sequence) -> list[int]:
@@ -78,3 +108,11 @@ def origins_of(panel: Panel, cutoffs: Sequence[int] | np.ndarray | None = None) 
         )
     series, times = series[under_way], times[under_way]
     return Origins(series, panel.starts[series] + times - panel.first[series] + 1, times)
+
+
+def origins_within(panel: Panel, stride: int) -> Origins:
+    """Give the origins that lie `stride`, twice `stride`, ... rows before each series' end, in order of time."""
+    counts = (panel.lengths - 1) // stride
+    series = np.repeat(np.arange(len(panel)), counts)
+    back = (np.cumsum(counts)[series] - np.arange(len(series))) * stride
+    return Origins(series, panel.stops[series] - back, panel.last[series] - back)

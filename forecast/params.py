@@ -5,7 +5,9 @@ These are the manners of scikit-learn, whose `clone` and searches work with them
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import is_dataclass, replace
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -30,36 +32,104 @@ def check_positive(**arguments) -> None:
 def read(thing: object, deep: bool) -> dict[str, Any]:
     """Give the arguments of a thing; with `deep` also those of arguments that have some: `backbone__width`."""
     params = {name: getattr(thing, name) for name in inspect.signature(type(thing)).parameters}
-    if deep:
-        for name, value in list(params.items()):
-            if is_dataclass(value) and not isinstance(value, type):
-                params |= {f"{name}__{key}": inner for key, inner in vars(value).items()}
-    return params
+    if not deep:
+        return params
+    inner = ((name, _inner(_config(thing, name, value))) for name, value in params.items())
+    return params | {f"{name}__{key}": value for name, values in inner for key, value in values.items()}
 
 
 def set_values(thing: object, values: Mapping[str, Any]) -> None:
-    """Set arguments of a thing, `backbone__width` inside one of them. Raises ValueError for one that it has not."""
-    known = read(thing, deep=True)
-    for name, value in values.items():
+    """Set arguments of a thing, `backbone__width` inside one of them; all of them or, if one is refused, none.
+
+    An argument inside a backbone that is given by its name makes a config of it.
+
+    Raises
+    ------
+    ValueError: an argument that it has not; what the config refuses.
+
+    """
+    own = {name: value for name, value in values.items() if "__" not in name}
+    new = copy(thing)
+    _check_known(thing, own, read(thing, deep=False))
+    for name, value in own.items():
+        setattr(new, name, value)
+    _check_known(thing, values, read(new, deep=True))
+    for name, inside in _by_owner(values).items():
+        own[name] = _with(_config(new, name, getattr(new, name)), inside)
+    for name, value in own.items():
+        setattr(thing, name, value)
+
+
+def _check_known(thing: object, values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name in values:
         if name not in known:
-            raise ValueError(f"{type(thing).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{type(thing).__name__} has no parameter {name!r}; it has {', '.join(known)}{hint}")
+
+
+def _config(thing: object, name: str, value: Any) -> Any:
+    """Give the config that an argument stands for where it is given by its name, else the argument as it is."""
+    kind = getattr(type(thing), "configs", {}).get(name, {}).get(value) if isinstance(value, str) else None
+    return value if kind is None else kind()
+
+
+def _inner(value: Any) -> dict[str, Any]:
+    """Give the arguments that an argument has itself: a config, or another forecaster."""
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return value.get_params(deep=True)
+    if not is_config(value):
+        return {}
+    params = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    inner = ((name, _inner(one)) for name, one in params.items())
+    return params | {f"{name}__{key}": one for name, values in inner for key, one in values.items()}
+
+
+def _with(value: Any, inside: Mapping[str, Any]) -> Any:
+    """Give a config with other arguments, set together: one alone may not go with what was there."""
+    if hasattr(value, "set_params"):
+        return value.set_params(**inside)
+    own = {name: one for name, one in inside.items() if "__" not in name}
+    deeper = {name: _with(own.get(name, getattr(value, name)), one) for name, one in _by_owner(inside).items()}
+    return replace(value, **own | deeper)
+
+
+def _by_owner(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give the values inside each argument: {"a__b": 1} as {"a": {"b": 1}}."""
+    owners: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
         owner, _, inner = name.partition("__")
-        setattr(thing, owner, replace(getattr(thing, owner), **{inner: value}) if inner else value)
+        if inner:
+            owners.setdefault(owner, {})[inner] = value
+    return owners
 
 
 def spelled(thing: object) -> str:
     """Give the call that makes a thing, without the arguments that are as by default."""
+    given = [f"{name}={value}" for name, value, differs in told(thing) if differs]
+    return f"{type(thing).__name__}({', '.join(given)})"
+
+
+def told(thing: object) -> list[tuple[str, str, bool]]:
+    """Give name and value of each argument as texts, and whether it is another than by default."""
     parameters = inspect.signature(type(thing)).parameters.values()
     values = [(one.name, getattr(thing, one.name), one.default) for one in parameters]
-    told = [f"{name}={_shown(value)}" for name, value, default in values if _differs(value, default)]
-    return f"{type(thing).__name__}({', '.join(told)})"
+    return [(name, shown(value), _differs(value, default)) for name, value, default in values]
+
+
+def shown(value) -> str:
+    """Give a value's repr, or what it is where that takes lines, as of a frame."""
+    text = repr(value)
+    if "\n" not in text:
+        return text
+    size = f" of {len(value)} rows" if hasattr(value, "__len__") else ""
+    return f"<{type(value).__name__}{size}>"
+
+
+def is_config(value) -> bool:
+    """Whether a value is made of named parts: a backbone, a decoder, how a network is trained."""
+    return is_dataclass(value) and not isinstance(value, type)
 
 
 def _differs(value, default) -> bool:
     return default is inspect.Parameter.empty or (value is not default and repr(value) != repr(default))
-
-
-def _shown(value) -> str:
-    """Give a value's repr, or what it is where that takes lines, as of a frame."""
-    text = repr(value)
-    return f"<{type(value).__name__} of {len(value)} rows>" if "\n" in text else text

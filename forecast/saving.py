@@ -1,10 +1,13 @@
 """A fitted forecaster as a folder: JSON that people can read, safetensors for the arrays; nothing is ever unpickled.
 
+Both carry a checksum, and a save that is stopped leaves what was there before.
+
 Values of JSON are numbers, texts, lists, mappings, dataclasses, which are written with the name of their class, and
 frames of these. Reading makes objects of classes of this library, or of modules that the caller has imported already,
 and no others.
 """
 
+import hashlib
 import importlib
 import json
 import sys
@@ -12,67 +15,123 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from reprlib import repr as shortened
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from forecast import __version__
-from forecast.frame import Panel
-from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
+from forecast.panel_files import panel_from_json, panel_to_json  # noqa: F401  read from here by those that save
 
-FORMAT = 1
-_FILES = {"forecaster": ("forecaster.json", "arrays.safetensors"), "stream": ("stream.json", "stream.safetensors")}
-_PARTS = {"forecaster": ("class", "params", "door", "state", "panel"), "stream": ("panel",)}  # of the note
+FORMAT = 2  # 1 had no checksums
 _CLASS, _FRAME = "__class__", "__frame__"
+_SCRATCH = ".saving-"
 
 
 def write(
     folder: str | Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], what: str = "forecaster"
 ) -> None:
-    """Write both files of a forecaster or a stream; the folder is made where it is not there, and earlier files of the
-    same kind are replaced.
+    """Write the two files of a forecaster, or of what else: `forecaster.json` and `forecaster-<checksum>.safetensors`.
+
+    The folder is made where it is not there. What was saved there before is replaced by a rename, so that the folder
+    holds the old one or the new one, whole, whatever stops the save.
+
+    Raises
+    ------
+    NotADirectoryError: `folder` is a file.
+
     """
     from safetensors.numpy import save_file
 
-    folder, (note_name, arrays_name) = Path(folder), _FILES[what]
+    folder = _path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"`folder` {str(folder)!r} is a file; give a folder, which is made if it is not there")
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"format": FORMAT, "foretell": __version__, **note}, indent=2, ensure_ascii=False)
-    # Arrays that are not contiguous would be written out of order.
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / arrays_name)
-    (folder / note_name).write_text(text + "\n", encoding="utf-8")
+    for left in folder.glob(f"{_SCRATCH}*"):  # by a save that was killed
+        rmtree(left)
+    with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
+        scratch_arrays, scratch_note = Path(scratch) / "arrays", Path(scratch) / "note"
+        # Arrays that are not contiguous would be written out of order.
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, scratch_arrays)
+        checksum = _checksum(scratch_arrays)
+        scratch_note.write_bytes(seal({"format": FORMAT, "foretell": __version__, **note}, checksum))
+        kept = folder / _arrays_name(what, checksum)
+        scratch_arrays.replace(kept)
+        scratch_note.replace(folder / f"{what}.json")  # from here on the new one is what was saved
+    for old in folder.glob(f"{what}-*.safetensors"):
+        if old != kept:
+            old.unlink()
 
 
 def read(folder: str | Path, what: str = "forecaster") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read both files of a forecaster or a stream.
+    """Read both files of a forecaster, or of what else was written.
 
     Raises
     ------
     FileNotFoundError: no such thing was saved there.
-    ValueError: the files are damaged, or in a format that this version does not read.
+    ValueError: a file that is not as it was written, or in a format that this version does not read.
 
     """
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    folder, (note_name, arrays_name) = Path(folder), _FILES[what]
-    for name in (note_name, arrays_name):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(f"`folder` {str(folder)!r} has no {name}: give a folder that save(folder) wrote")
+    folder, note_name = _path(folder), f"{what}.json"
+    if not (folder / note_name).is_file():
+        raise FileNotFoundError(f"`folder` {str(folder)!r} has no {note_name}: give a folder that save(folder) wrote")
+    text = (folder / note_name).read_bytes()
     try:
-        note, arrays = json.loads((folder / note_name).read_text(encoding="utf-8")), load_file(folder / arrays_name)
-    except (ValueError, SafetensorError) as error:
-        raise ValueError(f"`folder` {str(folder)!r} holds damaged files ({error}): save the {what} again") from error
+        note = json.loads(text)
+    except ValueError as error:
+        raise ValueError(_damaged(folder, note_name, what)) from error
     found = note.get("format") if isinstance(note, dict) else None
     if found != FORMAT:
         version = f", of version {note['foretell']!r}" if found is not None and "foretell" in note else ""
         raise ValueError(
-            f"`folder` {str(folder)!r} is in format {found!r}{version}; version {__version__} reads format {FORMAT}: "
-            "load it with the version that wrote it, or fit again"
+            f"`folder` {str(folder)!r} holds a {note_name} in format {found!r}{version}; version {__version__} reads "
+            f"format {FORMAT}: load it with the version that wrote it, or fit again"
         )
-    if lacking := [name for name in _PARTS[what] if name not in note]:
-        raise ValueError(f"`folder` {str(folder)!r} holds a {note_name} without {lacking}: save the {what} again")
-    return note, arrays
+    checksum = note.pop("sha256", {}).get("arrays")
+    if seal(note, checksum) != text:
+        raise ValueError(_damaged(folder, note_name, what))
+    arrays = folder / _arrays_name(what, checksum)
+    if not arrays.is_file():
+        raise FileNotFoundError(f"`folder` {str(folder)!r} has no {arrays.name}: save the {what} again")
+    if _checksum(arrays) != checksum:
+        raise ValueError(_damaged(folder, arrays.name, what))
+    return note, load_file(arrays)
+
+
+def seal(note: Mapping[str, Any], checksum: str) -> bytes:
+    """Give the text of a note, ending in the checksum of its arrays and of the text itself as it is without it."""
+    sums = {"arrays": checksum, "note": ""}
+    sums["note"] = hashlib.sha256(_text({**note, "sha256": sums})).hexdigest()
+    return _text({**note, "sha256": sums})
+
+
+def _text(note: Mapping[str, Any]) -> bytes:
+    return (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _arrays_name(what: str, checksum: str | None) -> str:
+    """Name the arrays by their content: a new file never overwrites the one that an older note still speaks of."""
+    return f"{what}-{str(checksum)[:16]}.safetensors"
+
+
+def _path(folder: str | Path) -> Path:
+    return Path(folder).expanduser()
+
+
+def _damaged(folder: Path, name: str, what: str) -> str:
+    return (
+        f"`folder` {str(folder)!r} holds a damaged {name}: it is not what save(folder) wrote, as its checksum tells. "
+        f"Save the {what} again"
+    )
 
 
 def to_json(value, name: str):
@@ -140,50 +199,3 @@ def class_of(name: str) -> type:
     if not isinstance(found, type):
         raise ValueError(f"the class {name!r} is not there: import {module_name!r} before load(folder)")
     return found
-
-
-def panel_to_json(panel: Panel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Give a panel as a JSON value and arrays; `Panel.detached` first, or rows that were cut off are written too.
-
-    Raises
-    ------
-    TypeError: ids that are neither texts nor whole numbers; a time zone without a name.
-
-    """
-    ids = [panel.id_of(series) for series in range(len(panel))]
-    if wrong := [name for name in ids if not isinstance(name, str | int)]:
-        raise TypeError(f"`unique_id` {wrong[0]!r} cannot be saved; allowed: texts and whole numbers")
-    arrays = {name: getattr(panel, name) for name in ("values", "observed", "starts", "stops", "first")}
-    id_type = str(panel.ids.dtype) if pd.api.types.is_integer_dtype(panel.ids.dtype) else "text"
-    return {"ids": ids, "id_type": id_type, "calendar": _calendar_to_json(panel.calendar)}, arrays
-
-
-def panel_from_json(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Panel:
-    """Give back what `panel_to_json` was given."""
-    ids = pd.Index(note["ids"], dtype=None if note["id_type"] == "text" else note["id_type"], name="unique_id")
-    return Panel(**arrays, ids=ids, calendar=_calendar_from_json(note["calendar"]))
-
-
-def _calendar_to_json(calendar: Calendar) -> dict[str, Any]:
-    """Give frequency, unit, zone and one stamp of the grid; the rest of a calendar follows from them."""
-    if calendar.unit is None:
-        return {"freq": calendar.freq, "unit": None, "zone": None, "stamp": calendar.stamp(0)}
-    stamp = int(pd.DatetimeIndex(calendar.stamps([0])).asi8[0])
-    note = {"freq": calendar.freq, "unit": calendar.unit, "zone": calendar.zone and str(calendar.zone), "stamp": stamp}
-    try:
-        _calendar_from_json(note)
-    except Exception as error:  # what an unknown zone raises differs between pandas versions
-        raise TypeError(
-            f"the time zone {calendar.zone!r} has no name to save it by; give stamps with a named zone"
-        ) from error
-    return note
-
-
-def _calendar_from_json(note: Mapping[str, Any]) -> Calendar:
-    if note["unit"] is None:
-        return integer_calendar(int(note["freq"]), note["stamp"])
-    index = pd.DatetimeIndex(np.array([note["stamp"]], dtype="int64").view(f"datetime64[{note['unit']}]"))
-    if note["zone"] is not None:
-        index = index.tz_localize("UTC").tz_convert(note["zone"])
-    stamp: Any = index[0]
-    return calendar_of(note["freq"], stamp)

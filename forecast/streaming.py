@@ -3,6 +3,7 @@
 S series of the stream, R of them in an update, H horizon, Q quantile level.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -12,11 +13,15 @@ import torch
 from torch import Tensor
 
 from forecast import saving
+from forecast.ahead import check_known, with_future
 from forecast.borrowed import using_threads
 from forecast.continuation import carry_into, check_kinds, check_stamps, since, together
+from forecast.encoding import Encoded
 from forecast.forecaster import Forecast, Forecaster, mean_of
-from forecast.frame import TIME, Calendar, FrameError, Panel, check_rows
+from forecast.frame import TIME, Calendar, FrameError, Panel, Roles, check_rows
+from forecast.frame.covariates import Covariates, Table
 from forecast.history import GATHERED, last_rows, last_values
+from forecast.nn.covariates import Covariates as Beside
 from forecast.nn.streaming import Streams
 from forecast.origins import origins_of
 
@@ -63,8 +68,16 @@ class Stream:
         ------
         FrameError: a series without any value; for a backbone that reads across series, others than those of the fit,
             or series that do not end together.
+        ValueError: delayed covariates.
 
         """
+        encoding = forecaster.encoding_
+        if encoding is not None and any(encoding.past.delays):
+            late = next(name for name, delay in zip(encoding.past.names, encoding.past.delays, strict=True) if delay)
+            raise ValueError(
+                f"column `{late}` is delayed, and a stream takes each row once, with what is known by then: shift the "
+                "column to the stamps at which its values become known, and fit with the role past"
+            )
         across = forecaster.backbone_.across_series
         if across:
             panel = together(panel, forecaster.panel_.ids, type(forecaster.backbone_).__name__)
@@ -74,17 +87,20 @@ class Stream:
         steps = since(panel, np.full_like(begin, begin.min()) if across else begin)
         with using_threads(forecaster.training.threads):
             rows = torch.arange(len(panel))
-            stream.streams.place(rows, torch.from_numpy(steps.first))
-            stream._advance(rows, steps, steps.lengths)
+            encoded = encoding and Encoded(panel, encoding)
+            stream.streams.place(rows, torch.from_numpy(steps.first), encoded and encoded.static)
+            stream._advance(rows, steps, steps.lengths, encoded)
         return stream
 
-    def update(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def update(self, rows: pd.DataFrame, *, future: pd.DataFrame | None = None) -> pd.DataFrame:
         """Take the next values of one or many series, one or many steps of each, and forecast from where they end.
 
         Parameters
         ----------
         rows: a long frame, with columns named as in `fit`; NaN is a missing value. A series that was not there before
-            begins. Rows may be left out if `gaps="mask"` or `"fill"` was given to `fit`.
+            begins. Rows may be left out if `gaps="mask"` or `"fill"` was given to `fit`. Static covariates are read of
+            series that begin; they may be left out, as may weights.
+        future: known covariates of the horizon after the rows, as for `predict`; may hold more.
 
         Returns
         -------
@@ -93,31 +109,50 @@ class Stream:
 
         Raises
         ------
-        FrameError: a row that is not after the end of its series, or leaves a gap; what may not enter `fit` either; a
-            new series without any value, or with an id of another kind than all others; for a backbone that reads
-            across series, others than those of the fit, or not the same steps of all of them.
+        FrameError: a row that is not after the end of its series, or leaves a gap; what may not enter `fit` either;
+            known covariates that are missing ahead; a new series without any value, or with an id of another kind than
+            all others; for a backbone that reads across series, others than those of the fit, or not the same steps of
+            all of them.
         ValueError: a forecast that is not finite.
         An update that raises changes nothing.
 
         """
-        ends, places, steps = self._read(rows)
+        ends, places, new, steps = self._read(rows, future)
         which = torch.from_numpy(places)
+        encoding = self.forecaster.encoding_
+        encoded = encoding and Encoded(new, encoding)
         with using_threads(self.forecaster.training.threads), self.streams.all_or_nothing():
             if new := len(ends) - len(self.ends):
                 self.streams.grow(new)
                 begun = np.flatnonzero(places >= len(self.ends))
-                self.streams.place(which[begun], torch.from_numpy(steps.first[begun]))
-            self._advance(which, steps, steps.lengths - 1)
+                static = encoded and encoded.static[torch.from_numpy(begun)]
+                self.streams.place(which[begun], torch.from_numpy(steps.first[begun]), static)
+            self._advance(which, steps, steps.lengths - 1, encoded)
             last = torch.from_numpy(steps.values[steps.stops - 1])
-            forecast = self._tidy(ends, places, self.streams.step(which, last))
+            beside = self._beside(encoded, new, steps=1)
+            forecast = self._tidy(ends, places, self.streams.step(which, last, beside))
         self.ends = ends
         return forecast
 
-    def predict(self) -> pd.DataFrame:
-        """Forecast all series from where they end, as `predict` of the forecaster does."""
-        places = np.arange(len(self.ends))
+    def predict(self, *, future: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Forecast all series from where they end, as `predict` of the forecaster does.
+
+        Parameters
+        ----------
+        future: known covariates of the horizon after the ends, as for `predict` of the forecaster.
+
+        Raises
+        ------
+        FrameError: known covariates that are missing, or may not enter.
+
+        """
+        places, encoding = np.arange(len(self.ends)), self.forecaster.encoding_
+        ends = self._with_known(self.ends, future)
+        beside = self._beside(encoding and Encoded(ends, encoding), ends, steps=0)
         with using_threads(self.forecaster.training.threads):
-            return self._tidy(self.ends, places, self.streams.forecast(torch.from_numpy(places)))
+            return self._tidy(
+                self.ends, places, self.streams.forecast(torch.from_numpy(places), beside and beside.known)
+            )
 
     def save(self, folder: str | Path) -> None:
         """Write the stream, and its forecaster, as JSON and safetensors into a folder.
@@ -154,14 +189,39 @@ class Stream:
         streams.restore({name: torch.from_numpy(array) for name, array in parts["state"].items()})
         return cls(forecaster, ends, streams)
 
-    def _read(self, rows: pd.DataFrame) -> tuple[Panel, np.ndarray, Panel]:
-        """Give the ends after the update, the places in them of its R series, and the steps from the old ends on."""
+    def _beside(self, encoded: Encoded | None, panel: Panel, steps: int) -> Beside | None:
+        """Give the covariates of the last steps of a panel's series, and of the horizon after them."""
+        if encoded is None:
+            return None
+        last = torch.from_numpy(panel.last)
+        return encoded.gather(torch.arange(len(panel)), last, steps, self.forecaster.horizon)
+
+    def _with_known(self, panel: Panel, future: Any) -> Panel:
+        """Give the panel with its known covariates ahead, from a frame if there is one."""
+        own = self.forecaster.panel_.covariates
+        if own is None or self.forecaster.encoding_ is None:
+            if future is not None:
+                raise ValueError("`future` was given, but no column has the role known: leave it out")
+            return panel
+        nothing = _no_covariates(own, panel)
+        given = panel.covariates or nothing
+        panel = replace(panel, covariates=replace(given, static=_filled_up(given.static, nothing.static)))
+        if future is not None:
+            panel = with_future(panel, future, self.forecaster.door_)
+        check_known(panel, origins_of(panel), self.forecaster.horizon)
+        return panel
+
+    def _read(self, rows: pd.DataFrame, future: Any) -> tuple[Panel, np.ndarray, Panel, Panel]:
+        """Give the ends after the update, the places in them of its R series, the rows, and the steps from the ends."""
         door = {name: value for name, value in self.forecaster.door_.items() if name in _DOOR}
+        if (roles := door.get("roles")) is not None:
+            door["roles"] = _needed(roles, rows)
         try:
             new = check_rows(rows, self.ends.calendar, **door)
         except FrameError as error:
             error.add_note("(rows of a stream enter with the options of `fit`)")
             raise
+        new = self._with_known(new, future)
         ends = self._with_new(new)
         places = ends.ids.get_indexer(new.ids)
         order = np.argsort(places)
@@ -185,7 +245,7 @@ class Stream:
             )
         values, ordinals = ends.values.copy(), ends.first.copy()
         values[places], ordinals[places] = last, new.last
-        return _ends(ends.ids, ordinals, values, ends.calendar), places, steps
+        return _ends(ends.ids, ordinals, values, ends.calendar), places, new, steps
 
     def _with_new(self, new: Panel) -> Panel:
         """Give the ends with those series after them that begin in an update, as if they had ended right before it."""
@@ -201,7 +261,7 @@ class Stream:
         values = np.concatenate([ends.values, np.full(len(begun), np.nan, dtype="float32")])
         return _ends(ids, np.concatenate([ends.first, begun.first - 1]), values, ends.calendar)
 
-    def _advance(self, which: Tensor, steps: Panel, lengths: np.ndarray) -> None:
+    def _advance(self, which: Tensor, steps: Panel, lengths: np.ndarray, encoded: Encoded | None) -> None:
         """Take so many values of each of the series `which`.
 
         In strides of ..., 4, 2, 1 values, each taken by all series that have it: few calls, however lengths differ.
@@ -212,7 +272,9 @@ class Stream:
             most = len(having) if self.forecaster.backbone_.across_series else max(1, GATHERED // stride)
             for some in np.split(having, range(most, len(having), most)) if len(having) else ():
                 values = steps.values[(steps.starts[some] + done[some])[:, None] + np.arange(stride)]
-                self.streams.advance(which[some], torch.from_numpy(values))
+                last = torch.from_numpy(steps.first[some] + done[some] + stride - 1)
+                beside = encoded and encoded.gather(torch.from_numpy(some), last, stride, 0)
+                self.streams.advance(which[some], torch.from_numpy(values), beside)
             done[having] += stride
 
     def _tidy(self, ends: Panel, places: np.ndarray, quantiles: Tensor) -> pd.DataFrame:
@@ -232,3 +294,28 @@ def _ends(ids: pd.Index, ordinals: np.ndarray, values: np.ndarray, calendar: Cal
     """Give the panel of one row of each series."""
     starts = np.arange(len(ids))
     return Panel(values, np.isfinite(values), starts, starts + 1, ordinals, ids, calendar)
+
+
+def _no_covariates(like: Covariates, panel: Panel) -> Covariates:
+    """Give covariates with the columns of others, of which nothing is known."""
+    rows = {"static": len(panel), "past": len(panel.values), "known": 0}
+    tables = {}
+    for role, count in rows.items():
+        columns = getattr(like, role).columns
+        tables[role] = Table(columns, np.full((count, len(columns)), np.nan, dtype="float32"))
+    none = np.zeros(len(panel), dtype="int64")
+    return Covariates(**tables, starts=none, stops=none, first=panel.last + 1)
+
+
+def _filled_up(given: Table, whole: Table) -> Table:
+    """Give a table with the columns of another that it lacks beside its own."""
+    names = [column.name for column in given.columns]
+    lacking = [place for place, column in enumerate(whole.columns) if column.name not in names]
+    columns = (*given.columns, *(whole.columns[place] for place in lacking))
+    return Table(columns, np.hstack([given.numbers, whole.numbers[:, lacking]]))
+
+
+def _needed(roles: Roles, rows: Any) -> Roles:
+    """Give the roles without what rows that go on may leave out: weights, static covariates."""
+    here = set(getattr(rows, "columns", ()))
+    return replace(roles, weight=None, static=tuple(name for name in roles.static if name in here))

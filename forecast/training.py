@@ -13,6 +13,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 
+from forecast.data import Batch
 from forecast.nn.losses import pinball
 from forecast.nn.network import ALL, LAST, ForecastNetwork
 
@@ -71,8 +72,8 @@ class Training:
 class NetworkTraining(LightningModule):
     """Trains a network by the pinball loss in scaled units, at every origin that has read enough.
 
-    A batch is (values, observed, cutoffs) of K B windows, K = `steps_per_batch`: one optimiser step for each B of them.
-    Logged once per epoch: `train_loss`, `val_loss`.
+    A batch holds K B windows, K = `steps_per_batch`: one optimiser step for each B of them. Logged once per epoch:
+    `train_loss`, `val_loss`; `curve` keeps both, after how many steps.
     """
 
     levels: Tensor
@@ -97,30 +98,31 @@ class NetworkTraining(LightningModule):
         self.register_buffer("loss_sum", torch.zeros(()), persistent=False)
         self.losses = 0
         self.steps = 0
+        self.curve: list[tuple[float, float, float]] = []
 
-    def loss(self, values: Tensor, observed: Tensor, cutoffs: Tensor, origins: slice) -> Tensor:
+    def loss(self, batch: Batch, origins: slice) -> Tensor:
         """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches."""
-        network = self.network
+        network, (values, counted, cutoffs, covariates) = self.network, batch
         P, reach, context = network.patch_length, network.decoder.reach, values.shape[1] - self.horizon
         # The labels of an origin are the steps after its patch.
         after = slice(P, context + reach)
         targets = values[:, after].unfold(1, reach, P)[:, origins]  # (B, n, reach)
-        counted = observed[:, after].unfold(1, reach, P)[:, origins]
+        counted = counted[:, after].unfold(1, reach, P)[:, origins]
         led = targets if self.training else None
-        scaled = network.scaled(values[:, :context], cutoffs, origins, led)
+        scaled = network.scaled(values[:, :context], cutoffs, origins, led, covariates)
         ready = (scaled.scale > 0) & (scaled.count.unsqueeze(-1) >= min(LEAST_READ, context))
-        weights = (counted & ready).to(values.dtype)
+        weights = torch.where(ready, counted, 0.0)
         targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
         return pinball(scaled.quantiles, targets, weights, self.levels)
 
-    def training_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
+    def training_step(self, batch: Batch) -> None:
         """Make one optimiser step for each of the batches in a batch of batches, until all steps are made."""
         optimizer, scheduler = cast("Any", (self.optimizers(), self.lr_schedulers()))
-        for values, observed, cutoffs in zip(*(x.chunk(self.steps_per_batch) for x in batch), strict=True):
+        for part in batch.parts(self.steps_per_batch):
             if self.steps == self.training_options.steps:
                 return
             self.network.decoder.progress = self.steps / self.training_options.steps
-            loss = self.loss(values, observed, cutoffs, self._origins(values))
+            loss = self.loss(part, self._origins(part.values))
             self.manual_backward(loss)
             nn.utils.clip_grad_norm_(self.network.parameters(), self.training_options.clip)
             optimizer.step()
@@ -136,7 +138,7 @@ class NetworkTraining(LightningModule):
 
     def _origins(self, values: Tensor) -> slice:
         """Give the origins to train on: all, or as many as the decoder bears, spread evenly up to the last."""
-        most = self.network.decoder.trained_origins
+        most = self.network.trained_origins
         origins = (values.shape[1] - self.horizon) // self.network.patch_length
         if most is None or origins <= most:
             return ALL
@@ -145,13 +147,17 @@ class NetworkTraining(LightningModule):
 
     def on_train_epoch_end(self) -> None:
         """Log the mean loss of the epoch: one read from the device."""
-        self.log("train_loss", self.loss_sum / max(self.losses, 1))
+        loss = float(self.loss_sum) / max(self.losses, 1)
+        self.log("train_loss", loss)
+        # The validation of an epoch comes before its end.
+        validated = self.trainer.callback_metrics.get("val_loss", torch.tensor(math.nan))
+        self.curve.append((float(self.steps), loss, float(validated)))
         self.loss_sum.zero_()
         self.losses = 0
 
-    def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
+    def validation_step(self, batch: Batch) -> None:
         """Look at the last origin of every validation window, as in a forecast."""
-        self.log("val_loss", self.loss(*batch, LAST), batch_size=len(batch[0]))
+        self.log("val_loss", self.loss(batch, LAST), batch_size=len(batch.values))
 
     def configure_optimizers(self):
         """AdamW, weight decay on matrices only, one cycle of the learning rate over all steps."""

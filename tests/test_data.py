@@ -40,7 +40,7 @@ def test_gathered_windows_equal_windows_cut_by_hand():
     panel = panel_of()
     series = np.array([0, 0, 1, 2, 2])
     last = np.array([0, 35, 44, 49, 73])
-    values, observed, cutoffs = Windows(panel, T, H).gather(series, last)
+    values, observed, cutoffs, _ = Windows(panel, T, H).gather(series, last)
     expected = np.stack([by_hand(panel, s, row) for s, row in zip(series, last, strict=True)])
     np.testing.assert_array_equal(values.numpy(), expected)
     np.testing.assert_array_equal(observed.numpy(), np.isfinite(expected))
@@ -55,9 +55,9 @@ def test_windows_are_views_of_the_panel_not_copies():
 def test_filled_values_can_be_read_but_are_not_observed():
     frame = pd.DataFrame({"unique_id": "a", "ds": [*range(10), *range(12, 30)], "y": 1.0})
     panel = check_frame(frame, gaps="fill")
-    values, observed, _ = Windows(panel, T, H).gather(np.array([0]), np.array([20]))
+    values, observed, *_ = Windows(panel, T, H).gather(np.array([0]), np.array([20]))
     assert values.isfinite().all()
-    assert int((~observed).sum()) == 2
+    assert int((observed == 0).sum()) == 2
 
 
 def test_window_numbers_count_through_the_series_in_order():
@@ -121,7 +121,7 @@ def test_rows_at_the_end_without_a_value_are_no_validation():
     panel = panel_of(lengths=(60,), starts=(0,))
     panel.values[-10:], panel.observed[-10:] = np.nan, False
     data = module_of(panel, validation_length=8)
-    _, observed, _ = next(iter(data.val_dataloader()))
+    _, observed, *_ = next(iter(data.val_dataloader()))
     assert observed[:, -H:].any()
     _, rows = data.training.locate(np.arange(len(data.training)))
     assert (rows + H).max() == 59 - 10 - 8
@@ -142,7 +142,7 @@ def window_by_hand(panel, name, cutoff, length, ahead=0):
 
 def test_a_batch_holds_whole_groups_each_with_every_series_in_order_at_one_cutoff():
     panel = panel_of()
-    for values, observed, cutoffs in module_of(panel, batch_size=12, across_series=True).train_dataloader():
+    for values, observed, cutoffs, _ in module_of(panel, batch_size=12, across_series=True).train_dataloader():
         assert values.shape == observed.shape == (12, T + H)
         groups = cutoffs.reshape(4, 3)
         assert (groups == groups[:, :1]).all()
@@ -172,7 +172,7 @@ def test_all_groups_are_drawn_in_time_and_by_the_seed():
     panel = panel_of()
     first, again, other = (
         torch.cat(
-            [cutoffs for *_, cutoffs in module_of(panel, 0, 600, seed=seed, across_series=True).train_dataloader()]
+            [batch.cutoffs for batch in module_of(panel, 0, 600, seed=seed, across_series=True).train_dataloader()]
         )
         for seed in (1, 1, 2)
     )
@@ -185,7 +185,7 @@ def test_all_groups_are_drawn_in_time_and_by_the_seed():
 def test_every_group_of_the_validation_rows_is_looked_at_and_very_many_are_thinned_out_evenly(most, monkeypatch):
     monkeypatch.setattr(WindowDataModule, "most_validation_windows", most)
     data = module_of(panel_of(lengths=(700, 650), starts=(0, 20)), validation_length=600, across_series=True)
-    cutoffs = torch.cat([cutoffs for *_, cutoffs in data.val_dataloader()])[::2]
+    cutoffs = torch.cat([batch.cutoffs for batch in data.val_dataloader()])[::2]
     assert len(cutoffs) == min(max(1, most // 2), 600 - H + 1)
     assert (cutoffs.diff() > 0).all()
 

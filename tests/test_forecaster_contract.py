@@ -1,7 +1,6 @@
 """What every forecaster keeps. A new one is a line in `FORECASTERS`; it has to be cheap to fit."""
 
 import copy
-import json
 import pickle
 import random
 
@@ -453,99 +452,6 @@ def test_options_of_the_door_survive_saving(tmp_path):
     loaded = Forecaster.load(tmp_path)
     assert loaded.door_ == fitted.door_
     same(loaded.predict(frame), fitted.predict(frame))
-
-
-class Learns(Naive):
-    """Learns something that is neither an array nor plain."""
-
-    def _fit(self, panel):
-        super()._fit(panel)
-        self.found_ = {"b": {1, 2}}
-
-
-def test_what_a_forecaster_has_learned_and_cannot_be_saved_is_named(tmp_path):
-    with pytest.raises(TypeError, match=r"`found_\['b'\]` is a set and cannot be saved: \{1, 2\}.*in its _state"):
-        Learns(HORIZON).fit(FRAME).save(tmp_path)
-
-
-def test_a_folder_holds_one_forecaster_the_last_one_saved(tmp_path):
-    NLinear(HORIZON, context_length=12).fit(FRAME).save(tmp_path)
-    Naive(HORIZON).fit(FRAME).save(tmp_path)
-    assert isinstance(Forecaster.load(tmp_path), Naive)
-
-
-class Mine(Naive):
-    """A forecaster of the user's own, with an argument that JSON does not know."""
-
-    def __init__(self, horizon, *, hook=None, season_length=None, quantile_levels=(0.1, 0.5, 0.9)):
-        super().__init__(horizon, season_length=season_length, quantile_levels=quantile_levels)
-        self.hook = hook
-
-
-def test_a_forecaster_of_ones_own_is_loaded_while_its_module_is_imported(tmp_path):
-    Mine(HORIZON).fit(FRAME).save(tmp_path)
-    note = json.loads((tmp_path / "forecaster.json").read_text())
-    note["class"] = "no_such_module:Mine"
-    (tmp_path / "forecaster.json").write_text(json.dumps(note))
-    with pytest.raises(ValueError, match="the class 'no_such_module:Mine' is not there: import 'no_such_module'"):
-        Forecaster.load(tmp_path)
-
-
-def test_an_argument_that_cannot_be_saved_is_named(tmp_path):
-    with pytest.raises(TypeError, match=r"`hook\['call'\]` is a builtin_function_or_method and cannot be saved"):
-        Mine(HORIZON, hook={"call": print}).fit(FRAME).save(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"format": 99}, ValueError, "is in format 99, of version '0.1.0'; version 0.1.0 reads format 1"),
-        ({"class": "forecast.frame.panel:Panel"}, TypeError, "holds a Panel"),
-        ({"class": "os:system"}, ValueError, "the class 'os:system' is not there"),
-        ({"class": "forecast.nothing:X"}, ValueError, "the class 'forecast.nothing:X' is not there"),
-        ({"class": "forecast.baselines:Nothing"}, ValueError, "the class 'forecast.baselines:Nothing' is not there"),
-        ({"params": {"horizon": {"__class__": "pathlib:Path"}}}, TypeError, "'pathlib:Path' is not a dataclass"),
-    ],
-)
-def test_files_that_may_not_be_loaded_are_refused(change, error, message, tmp_path):
-    Naive(HORIZON).fit(FRAME).save(tmp_path)
-    note = json.loads((tmp_path / "forecaster.json").read_text())
-    (tmp_path / "forecaster.json").write_text(json.dumps(note | change))
-    with pytest.raises(error, match=message):
-        Forecaster.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("forecaster.json", b"{", "holds damaged files"),
-        ("forecaster.json", b"[]", "is in format None; version"),
-        ("forecaster.json", b'{"format": 1, "class": "a:b", "door": {}}', r"without \['params', 'state', 'panel'\]"),
-        ("arrays.safetensors", b"x", "holds damaged files"),
-    ],
-)
-def test_damaged_files_are_told_with_their_folder(file, content, message, tmp_path):
-    Naive(HORIZON).fit(FRAME).save(tmp_path)
-    (tmp_path / file).write_bytes(content)
-    with pytest.raises(ValueError, match=f"`folder` .*{message}"):
-        Forecaster.load(tmp_path)
-
-
-def test_the_first_id_that_cannot_be_saved_is_named(tmp_path):
-    frame = pd.concat([FRAME[FRAME["unique_id"] == "a"], FRAME[FRAME["unique_id"] == "b"].assign(unique_id=2.5)])
-    with pytest.raises(TypeError, match=r"`unique_id` 2\.5 cannot be saved; allowed: texts and whole numbers"):
-        Naive(HORIZON).fit(frame).save(tmp_path)
-
-
-def test_a_folder_without_a_forecaster_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"has no forecaster\.json: give a folder that"):
-        Forecaster.load(tmp_path / "nothing")
-
-
-def test_loading_as_another_class_is_refused(tmp_path):
-    Naive(HORIZON).fit(FRAME).save(tmp_path)
-    with pytest.raises(TypeError, match=r"holds a Naive; load it with Forecaster\.load"):
-        Drift.load(tmp_path)
 
 
 # -- what a subclass is held to --------------------------------------------------------------------------------------

@@ -1,11 +1,7 @@
 """NeuralForecaster: what its training does, what it passes on to Lightning, and what it leaves alone."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import lightning.pytorch as pl
 import numpy as np
@@ -187,29 +183,6 @@ def test_batches_of_any_size_give_the_same_forecast(monkeypatch):
     whole = forecaster.predict()
     monkeypatch.setattr("forecast.neural._PREDICTION_BATCH", 1)
     pd.testing.assert_frame_equal(forecaster.predict(), whole, rtol=1e-5, atol=1e-5)
-
-
-def test_saved_forecasters_give_the_same_numbers_in_a_process_of_their_own(tmp_path):
-    expected = {}
-    for name in BACKBONES:
-        forecaster = small(name).fit(waves())
-        forecaster.save(tmp_path / name)
-        expected[name] = forecaster.predict()["prediction"].tolist()
-        assert sorted(path.suffix for path in (tmp_path / name).iterdir()) == [".json", ".safetensors"]
-    script = (
-        "import sys, json; from pathlib import Path; from forecast import Forecaster; "
-        "folders = Path(sys.argv[1]).iterdir(); "
-        "print(json.dumps({f.name: Forecaster.load(f).predict()['prediction'].tolist() for f in folders}))"
-    )
-    root = Path(__file__).resolve().parents[1]
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONPATH": str(root)},
-    )
-    assert json.loads(done.stdout) == expected
 
 
 def test_loading_does_not_touch_the_global_random_state(tmp_path):

@@ -292,7 +292,7 @@ def test_a_history_without_any_value_is_refused(forecaster, frame):
 
 
 def test_what_is_no_frame_is_refused(forecaster):
-    with pytest.raises(TypeError, match="`frame` must be a pandas DataFrame"):
+    with pytest.raises(TypeError, match="`frame` must be a DataFrame"):
         forecaster.stream().update([1.0])
 
 

@@ -67,7 +67,7 @@ def seconds_of_bare_loop(backbone, panel) -> float:
     batches = list(data.train_dataloader())
     began = perf_counter()
     for batch in batches:
-        loss = module.loss(*batch, ALL)
+        loss = module.loss(batch, ALL)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(module.network.parameters(), options.clip)
         optimizer.step()

@@ -16,6 +16,7 @@ _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # candidates for the strength of the ri
 _BLOCKS = 5  # blocks of time that are left out in turn
 _WINDOWS = 40_000  # most windows to fit on
 _LONGEST = 1440  # context where none is asked for
+_TINY = float(np.finfo("float32").tiny)
 
 
 class NLinear(Forecaster):
@@ -74,9 +75,11 @@ class NLinear(Forecaster):
         self.weights_ = _ridge(gram, cross, self.alpha_)  # (L, H)
         self.parameters_ = self.weights_.size
         moving = units > 0
-        relative = errors[self.alpha_][moving] / units[moving, None] if moving.any() else np.zeros((1, self.horizon))
+        missed, units = errors[self.alpha_][moving], units[moving, None]
+        relative = missed / units if moving.any() else np.zeros((1, self.horizon))
         self.error_quantiles_ = np.quantile(relative, self.quantile_levels, axis=0).T.astype("float32")  # (H, Q)
-        self.error_mean_ = relative.mean(axis=0).astype("float32")
+        # Not the mean of the ratios: one window that hardly moves before a jump would outweigh all others.
+        self.error_mean_ = (missed.sum(axis=0) / max(float(units.sum()), _TINY)).astype("float32")
 
     def _windows(self, panel: Panel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Give windows with complete labels in order of time, (W, L) and (W, H), and units of their errors, (W,).

@@ -22,13 +22,20 @@ class Baseline(Forecaster):
     The spread at each step is taken per series from up to 1,000 forecasts that the rule would have made in the history
     of `fit`. It is symmetric, so that the median and the mean are the rule's forecast. A series too short for any past
     error, or not there at `fit`, takes the median spread of the others, in units of its own mean absolute step.
+
+    A rule goes on as far as it is asked. Beyond the `horizon` of `fit` the spread is that of its last step, grown with
+    the square root of the steps, as that of a random walk does; for a seasonal rule, of the seasons begun.
     """
 
     family = "baseline"
 
     @abstractmethod
-    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+    def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
         """Give the point forecasts, (M, H); NaN where the rule finds no value."""
+
+    def _period(self, panel: Panel) -> int:
+        """Give after how many steps the rule knows less than at the steps before."""
+        return 1
 
     def _fit(self, panel: Panel) -> None:
         widths = self._widths(panel)
@@ -40,18 +47,36 @@ class Baseline(Forecaster):
         self.widths_ = widths.astype("float32")  # (S, H, Q)
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
-        points = self._points(panel, origins)
+        points = self._points(panel, origins, self.horizon)
+        return Forecast(points[:, :, None] + self._spread(panel, origins), points)
+
+    def _forecast_further(self, panel: Panel, origins: Origins, horizon: int) -> Forecast:
+        points = self._points(panel, origins, horizon)
+        spread = self._spread(panel, origins)
+        period = self._period(panel)
+        begun = (np.arange(self.horizon, horizon + 1) - 1) // period + 1
+        growth = np.sqrt(begun[1:] / begun[0]).astype("float32")
+        further = spread[:, -1:] * growth[:, None]
+        return Forecast(points[:, :, None] + np.concatenate([spread, further], axis=1), points)
+
+    def _points(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
+        """Give the point forecasts, (M, H); the last value where the rule finds none."""
+        points = self._by_rule(panel, origins, horizon)
         if (lost := ~np.isfinite(points)).any():
             points = np.where(lost, last_values(panel, origins)[:, None], points)
-        known = self._fitted().ids.get_indexer(panel.ids)[origins.series]
-        quantiles = points[:, :, None] + self.widths_[known]
-        if (new := known < 0).any():
-            units = mean_steps(panel, origins.take(new))[:, None, None]
-            quantiles[new] = points[new, :, None] + (units * self.relative_widths_).astype("float32")
-        return Forecast(quantiles, points)
+        return points
 
-    def _points(self, panel: Panel, origins: Origins) -> np.ndarray:
-        return np.concatenate([self._point(panel, block) for block in blocks(origins)])
+    def _by_rule(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
+        """Give the point forecasts, (M, H), of many origins; NaN where the rule finds none."""
+        return np.concatenate([self._point(panel, block, horizon) for block in blocks(origins)])
+
+    def _spread(self, panel: Panel, origins: Origins) -> np.ndarray:
+        """Give what to add to the point forecasts of the fitted steps, (M, H, Q)."""
+        known = self._fitted().ids.get_indexer(panel.ids)[origins.series]
+        spread = self.widths_[known]
+        if (new := known < 0).any():
+            spread[new] = mean_steps(panel, origins.take(new))[:, None, None] * self.relative_widths_
+        return spread
 
     def _widths(self, panel: Panel) -> np.ndarray:
         """Give what to add to the point forecast, (S, H, Q), from past errors; NaN for a series without any."""
@@ -72,7 +97,7 @@ class Baseline(Forecaster):
             origins = Origins(which, ends, panel.first[which] + ends - panel.starts[which] - 1)
             actuals = panel.at(which[:, None], origins.cutoffs[:, None] + np.arange(1, self.horizon + 1))
             errors = np.full((*taken.shape, self.horizon), np.nan, dtype="float32")
-            errors[taken] = np.abs(actuals - self._points(panel, origins))
+            errors[taken] = np.abs(actuals - self._by_rule(panel, origins, self.horizon))
             half = _quantiles_of_finite(errors, np.abs(2 * levels - 1))
             # Steps further ahead than any past error take the widest known spread.
             half = np.where(np.isfinite(half), half, np.fmax.reduce(half, axis=1)[:, None])
@@ -99,10 +124,10 @@ class Naive(Baseline):
         self.season_length = season_length
         self.quantile_levels = quantile_levels
 
-    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+    def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
         rows = last_rows(panel, origins)
         values = np.where(rows >= 0, panel.values[rows], np.float32(np.nan))
-        return np.repeat(values[:, None], self.horizon, axis=1)
+        return np.repeat(values[:, None], horizon, axis=1)
 
 
 class SeasonalNaive(Baseline):
@@ -116,13 +141,16 @@ class SeasonalNaive(Baseline):
         self.season_length = season_length
         self.quantile_levels = quantile_levels
 
-    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
-        season = self.season_length or panel.calendar.season_length
+    def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
+        season = self._period(panel)
         seasons = history(panel, origins, 4 * season).reshape(len(origins), 4, season)
         pattern = seasons[:, 0]
         for later in range(1, 4):
             pattern = np.where(np.isfinite(seasons[:, later]), seasons[:, later], pattern)
-        return pattern[:, np.arange(self.horizon) % season]
+        return pattern[:, np.arange(horizon) % season]
+
+    def _period(self, panel: Panel) -> int:
+        return self.season_length or panel.calendar.season_length
 
 
 class Drift(Baseline):
@@ -133,7 +161,7 @@ class Drift(Baseline):
         self.season_length = season_length
         self.quantile_levels = quantile_levels
 
-    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+    def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
         last = last_rows(panel, origins)
         known = last >= 0
         last = np.where(known, last, origins.ends - 1)
@@ -141,7 +169,7 @@ class Drift(Baseline):
         begin, end = panel.values[first].astype("float64"), panel.values[last].astype("float64")
         slope = (end - begin) / np.maximum(last - first, 1)
         # The last row before the origin may be missing: the line goes on from the last observed one.
-        steps = np.arange(1, self.horizon + 1) + (origins.ends - 1 - last)[:, None]
+        steps = np.arange(1, horizon + 1) + (origins.ends - 1 - last)[:, None]
         return np.where(known[:, None], end[:, None] + slope[:, None] * steps, np.nan).astype("float32")
 
 
@@ -169,10 +197,10 @@ class WindowAverage(Baseline):
             check_positive(window=self.window)
         super()._fit(panel)
 
-    def _point(self, panel: Panel, origins: Origins) -> np.ndarray:
+    def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
         windows = history(panel, origins, self.window or self.season_length or panel.calendar.season_length)
         finite = np.isfinite(windows)
         counts = finite.sum(axis=1)
         sums = np.where(finite, windows, 0).sum(axis=1, dtype="float64")
         means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).astype("float32")
-        return np.repeat(means[:, None], self.horizon, axis=1)
+        return np.repeat(means[:, None], horizon, axis=1)

@@ -6,6 +6,7 @@ is a group: the folds of one forecaster and one seed that share a fit. F folds, 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from forecast.evaluation.plan import Fold, Plan
 from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import Panel, as_panel
 from forecast.origins import Origins
+from forecast.progress import Bar
 from forecast.quantiles import check_levels
 
 
@@ -27,6 +29,7 @@ def backtest(
     *,
     seeds: Sequence[int] = (0,),
     progress: Callable[[int, int, str], object] | None = None,
+    verbose: int = 0,
     **door,
 ) -> Ledger:
     """Forecast every fold of a plan with every forecaster and seed.
@@ -43,6 +46,7 @@ def backtest(
     plan: the cutoffs, and when to fit again.
     seeds: each forecaster with a parameter `seed` is run once with each; all others once, entered as seed 0.
     progress: called after each group with how many are done, how many there are, and what was done.
+    verbose: 0 for silence, 1 for one progress bar over all groups, whatever the forecasters show of their fits.
     door: options of `check_frame` for a frame, such as `gaps="mask"`.
 
     Raises
@@ -63,10 +67,14 @@ def backtest(
     folds = plan.folds(panel)
     work = [(run, group) for run in all_runs for group in groups(folds)]
     tables = []
-    for done, ((label, forecaster, seed), group) in enumerate(work, start=1):
-        tables.append(_tables(panel, forecaster, label, seed, plan, group))
-        if progress is not None:
-            progress(done, len(work), f"{label}, seed {seed}, cutoff {group[-1].stamp}")
+    with Bar("backtest", len(work), "fits") if verbose else nullcontext() as bar:
+        for done, ((label, forecaster, seed), group) in enumerate(work, start=1):
+            tables.append(_tables(panel, forecaster, label, seed, plan, group))
+            told = f"{label}, seed {seed}, cutoff {group[-1].stamp}"
+            if progress is not None:
+                progress(done, len(work), told)
+            if bar is not None:
+                bar.update(done, told)
     forecasts, fits = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
     season = season_of(panel, plan)
     return Ledger.of(forecasts, scales(panel, folds, season), fits, season)

@@ -1,16 +1,20 @@
 """The time axis of the rows: their order, the calendar they share, and what contradicts it, in any series."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import tzinfo
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
-from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
-from forecast.frame.frequency import infer_freq, infer_step
-from forecast.frame.rows import FrameError, Rows, plain, raw_integers
+from forecast.frame.calendar import Calendar, calendar_of, integer_calendar, listed_calendar
+from forecast.frame.errors import FrameError, plain
+from forecast.frame.frequency import STEPS, infer_freq, infer_step
+from forecast.frame.rows import Rows, raw_integers
 
 _BLOCK = 1 << 16  # rows looked at together: keeps what the checks need beside the data small
+_MIXED = ("mixed", "mixed-integer", "mixed-integer-float")  # pandas' words for objects of several types
 _TELLING = 10_000  # rows of one series that are enough to read a frequency off
 
 
@@ -39,7 +43,7 @@ def in_order(rows: Rows, unsorted: str) -> tuple[Rows, np.ndarray]:
     """
     begins = _begins(rows.ids)
     names = rows.ids[begins]
-    _check_hashable(names)
+    _check_apart(names)
     scattered = names.duplicated()
     backward = _Offence()
     for low, pair, inside in _neighbours(len(rows), begins):
@@ -70,21 +74,37 @@ def in_order(rows: Rows, unsorted: str) -> tuple[Rows, np.ndarray]:
 
 def _begins(ids: pd.Index) -> np.ndarray:
     """Give the first row of every stretch of rows with the same id."""
+    mixed = ids.dtype == object and pd.api.types.infer_dtype(ids, skipna=False) in _MIXED
     begins = [np.zeros(1, dtype="int64")]
     for low in range(1, len(ids), _BLOCK):
         high = min(low + _BLOCK, len(ids))
-        changes = np.asarray(ids[low:high] != ids[low - 1 : high - 1], dtype=bool)
+        try:
+            changes = np.asarray(ids[low:high] != ids[low - 1 : high - 1], dtype=bool)
+        except ValueError as error:  # arrays
+            raise _not_apart(ids, error) from None
+        if mixed:  # 1 and True are equal
+            types = map(type, ids[low - 1 : high])
+            changes |= np.fromiter((new is not old for old, new in pairwise(types)), dtype=bool)
         begins.append(np.flatnonzero(changes) + low)
     return np.concatenate(begins)
 
 
-def _check_hashable(names: pd.Index) -> None:
+def _check_apart(names: pd.Index) -> None:
+    """Refuse ids that cannot be hashed, or are equal although they are of two types."""
+    seen = {}
     try:
-        set(names)
+        for name in names if names.dtype == object else ():
+            if type(first := seen.setdefault(name, name)) is not type(name):
+                raise _not_apart(names, f"{first!r} of type {type(first).__name__} equals {name!r} of another")
     except TypeError as error:
-        raise FrameError(
-            f"column `{names.name}`: ids that cannot be told apart ({error}); allowed: text, numbers, tuples of them"
-        ) from None
+        raise _not_apart(names, error) from None
+
+
+def _not_apart(names: pd.Index, reason: object) -> FrameError:
+    return FrameError(
+        f"column `{names.name}`: ids that cannot be told apart ({reason}); allowed: text, numbers, dates and other "
+        "things that can be hashed, tuples of them"
+    )
 
 
 def _neighbours(size: int, begins: np.ndarray) -> Iterator[tuple[int, slice, np.ndarray]]:
@@ -101,10 +121,32 @@ def shared_calendar(rows: Rows, begins: np.ndarray, freq: str | int | None) -> C
 
     Raises
     ------
-    FrameError: no `freq` is given and none can be read off the longest series.
+    FrameError: no `freq` is given and none can be read off the longest series; steps finer than the stamps can tell.
     ValueError: `freq` is not a frequency, or not one for this kind of stamps.
 
     """
+    if isinstance(freq, str) and freq.strip() == STEPS:
+        return listed_calendar(_distinct(rows.stamps))
+    freq = rows.form.stamps.freq_inside(freq)
+    calendar = _ruled_calendar(rows, begins, freq)
+    here = int(calendar.locate(rows.stamps[:1])[0][0])
+    if not rows.form.can_tell(calendar.stamps(np.arange(here, here + 3))):
+        raise FrameError(
+            f"column `{rows.stamps.name}`: frequency {calendar.freq!r} has steps between those that "
+            f"{rows.form.stamps.kind} such as {rows.stamps[0]} can tell. Give a coarser `freq`, or timestamps"
+        )
+    return calendar
+
+
+def _distinct(stamps: pd.Index) -> pd.Index:
+    """Give every stamp once, in rising order."""
+    distinct = stamps[:0]
+    for low in range(0, len(stamps), _BLOCK):
+        distinct = distinct.append(stamps[low : low + _BLOCK].unique()).unique()
+    return distinct.sort_values()
+
+
+def _ruled_calendar(rows: Rows, begins: np.ndarray, freq: str | int | None) -> Calendar:
     lengths = np.diff(np.append(begins, len(rows)))
     longest, length = int(begins[lengths.argmax()]), int(lengths.max())
     sample = rows.stamps[longest : longest + min(length, _TELLING)]
@@ -120,7 +162,8 @@ def shared_calendar(rows: Rows, begins: np.ndarray, freq: str | int | None) -> C
         return calendar_of(freq, _on_the_grid(sample))  # refuses numbers
     if not str(freq).isdecimal() or int(freq) < 1:
         raise ValueError(
-            f"`freq` is {freq!r}; column `{rows.stamps.name}` holds integers: allowed is a whole number of 1 or more"
+            f"`freq` is {freq!r}; column `{rows.stamps.name}` holds integers: allowed is a whole number of 1 or more, "
+            f"or {STEPS!r}"
         )
     return integer_calendar(int(freq), int(sample.to_numpy()[0]))
 
@@ -158,7 +201,7 @@ def in_calendar(rows: Rows, calendar: Calendar) -> Rows:
             f"column `{time}`: {rows.at(int(finer.argmax()))} is finer than the unit of the series so far, "
             f"{calendar.unit!r}, and so not on their grid of frequency {calendar.freq!r}. Round the stamps to it"
         )
-    return Rows(rows.ids, fitting, rows.target)
+    return replace(rows, stamps=fitting)
 
 
 def _kind(unit: str | None, zone: tzinfo | None) -> str:
@@ -193,7 +236,7 @@ def check_axis(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) ->
         raise FrameError(
             f"column `{time}`: {rows.at(off_grid.first)} is not on the grid of frequency {calendar.freq!r}, which goes "
             f"from {calendar.stamp(before)} to {calendar.stamp(before + 1)} ({off_grid.count} rows off it in all). "
-            "Give the right `freq`, or bring all series to one regular step"
+            f"Give the right `freq`, or bring all series to one regular step{_or_steps(calendar)}"
         )
     if repeated.count:
         raise FrameError(
@@ -208,6 +251,7 @@ def check_axis(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) ->
             f"column `{time}`: {int(here[1] - here[0]) - 1} rows are missing before {rows.at(row)} (after "
             f"{rows.stamps[row - 1]}, frequency {calendar.freq!r}; {missing} rows in {after_gap.count} gaps in all). "
             'Add them, or say what to do: gaps="mask" (missing values) or gaps="fill" (last value carried forward)'
+            f"{_or_steps(calendar)}"
         )
     if missing > 10 * len(rows) + 1_000_000:
         raise FrameError(
@@ -216,6 +260,13 @@ def check_axis(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) ->
             "the stamps"
         )
     return not after_gap.count
+
+
+def _or_steps(calendar: Calendar) -> str:
+    """Give the way out of a message for stamps that follow no rule."""
+    return (
+        "" if calendar.freq == STEPS else f'; freq="{STEPS}" takes rows in time order as steps, whatever the clock says'
+    )
 
 
 def rows_by_stamp(

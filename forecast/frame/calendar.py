@@ -4,98 +4,34 @@ An *ordinal* counts steps of the frequency from a fixed point, so that the next 
 year, at the end of a month and over a weekend alike. Everything inside the product counts in ordinals; stamps are made
 again only for people. Steps of a day or more are counted in local wall time (a daily series stays at local midnight
 when the clocks change), shorter ones in absolute time (an hourly day may have 23 or 25 hours).
+
+Where no frequency fits, the frequency `"steps"` takes the stamps of all series together as the calendar: whatever the
+clock says, the next of them is the next step.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from forecast.frame.frequency import DAY, DAY_NAMES, MONTH_NAMES, NANOSECONDS, parse_freq, spell
+from forecast.frame.frequency import (
+    DAY,
+    DAY_NAMES,
+    MONTH_NAMES,
+    MONTHS,
+    NANOSECONDS,
+    STEPS,
+    Frequency,
+    infer_freq,
+    infer_step,
+    parse_freq,
+)
+from forecast.frame.steps import BusinessDays, HalfMonths, Listed, Months, Steps, Ticks, Weekly, in_week
 
-_MONTHS_PER_STEP = {"M": 1, "Q": 3, "Y": 12}
 _MONDAY = 4 * DAY  # the epoch was a Thursday
-
-
-class Steps(Protocol):
-    """How one kind of frequency counts. Stamps are naive datetime64 arrays, or integers on an integer axis."""
-
-    def locate(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give the ordinal at or before each stamp, and whether the stamp lies exactly on the grid."""
-        ...
-
-    def stamps(self, ordinals: np.ndarray) -> np.ndarray:
-        """Give the stamp of each ordinal, as int64 in the unit of the stamps."""
-        ...
-
-
-@dataclass(frozen=True)
-class _Ticks:
-    """Steps of fixed length: integers, seconds, hours, days, weeks; `length` and `phase` in the unit of the stamps."""
-
-    length: int
-    phase: int
-
-    def locate(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        counts = stamps.view("int64") - self.phase
-        ordinals = counts // self.length
-        counts -= ordinals * self.length
-        return ordinals, counts == 0
-
-    def stamps(self, ordinals: np.ndarray) -> np.ndarray:
-        return ordinals * self.length + self.phase
-
-
-@dataclass(frozen=True)
-class _Months:
-    """Steps of `count` months, on the first or the last day at `clock`; `phase` is the month at ordinal 0."""
-
-    count: int
-    phase: int
-    at_end: bool
-    unit: str
-    clock: int = 0
-
-    def locate(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        day, exact = _days(stamps, self.clock)
-        # The day after a month's last day is the first of the next: one rule serves both ends.
-        first = day + int(self.at_end)
-        month = first.astype("datetime64[M]")
-        counts = month.astype("int64") - int(self.at_end) - self.phase
-        ordinals = counts // self.count
-        return ordinals, exact & (month.astype("datetime64[D]") == first) & (ordinals * self.count == counts)
-
-    def stamps(self, ordinals: np.ndarray) -> np.ndarray:
-        month = ordinals * self.count + self.phase + int(self.at_end)
-        day = month.astype("datetime64[M]").astype("datetime64[D]") - int(self.at_end)
-        return day.astype(f"datetime64[{self.unit}]").view("int64") + self.clock
-
-
-@dataclass(frozen=True)
-class _BusinessDays:
-    """Monday to Friday at the time of day `clock`, without holidays."""
-
-    unit: str
-    clock: int = 0
-
-    def locate(self, stamps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        day, exact = _days(stamps, self.clock)
-        week, weekday = np.divmod(day.view("int64") + 3, 7)  # weeks from Monday; the epoch was a Thursday
-        return week * 5 + np.minimum(weekday, 4), exact & (weekday < 5)
-
-    def stamps(self, ordinals: np.ndarray) -> np.ndarray:
-        week, weekday = np.divmod(ordinals, 5)
-        day = (week * 7 + weekday - 3).astype("datetime64[D]")
-        return day.astype(f"datetime64[{self.unit}]").view("int64") + self.clock
-
-
-def _days(stamps: np.ndarray, clock: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give the day that began at or before each stamp, days beginning at `clock`, and whether it began right then."""
-    stamps = (stamps.view("int64") - clock).view(stamps.dtype)
-    day = stamps.astype("datetime64[D]")
-    return day, day.astype(stamps.dtype) == stamps
+_MOST = 0.8  # of the stamps without a rule, that a rule has to tell to be believed for those to come
 
 
 @dataclass(frozen=True)
@@ -104,8 +40,9 @@ class Calendar:
 
     Attributes
     ----------
-    freq: the frequency as pandas spells it today (`"h"`, `"15min"`, `"W-MON"`, `"MS"`), or a whole number as text for
-        an integer axis.
+    freq: the frequency as pandas spells it today (`"h"`, `"15min"`, `"W-MON"`, `"MS"`); `"MS+14D"` for day 15 of every
+        month (`"MS+29D"`: day 30, or the last one of a shorter month); a whole number as text for an integer axis;
+        `"steps"` where there is no rule.
     steps: the rule that counts.
     unit: the resolution of the stamps (`"ns"`, `"us"`, ...), None for an integer axis.
     zone: the time zone of the stamps, or None.
@@ -122,7 +59,7 @@ class Calendar:
     @property
     def in_wall_time(self) -> bool:
         """Whether steps are counted on the clock on the wall: true in a time zone for steps of a day and more."""
-        return self.zone is not None and self.freq.lstrip("0123456789") not in NANOSECONDS
+        return self.zone is not None and self.freq.lstrip("0123456789") not in (*NANOSECONDS, STEPS)
 
     def locate(self, stamps: pd.Index | pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """Give for each stamp of the frame the ordinal at or before it, and whether it lies on the grid.
@@ -149,6 +86,8 @@ class Calendar:
     def ordinal(self, stamp) -> int:
         """Give the last ordinal at or before one stamp; a stamp without zone is read in the calendar's zone.
 
+        A period is read as its beginning.
+
         Raises
         ------
         TypeError: a number on an axis of timestamps, or something else on an axis of integers.
@@ -160,7 +99,8 @@ class Calendar:
             if isinstance(stamp, bool) or not isinstance(stamp, int | np.integer):
                 raise TypeError(f"the time axis counts integers; got {stamp!r}: give a whole number")
             return int(self.steps.locate(np.array([stamp], dtype="int64"))[0][0])
-        came, stamp = stamp, pd.NaT if is_number else pd.Timestamp(stamp)
+        came, stamp = stamp, stamp.start_time if isinstance(stamp, pd.Period) else stamp
+        stamp = pd.NaT if is_number else pd.Timestamp(stamp)
         if not isinstance(stamp, pd.Timestamp):
             raise TypeError(f"the time axis holds timestamps; got {came!r}: give a date or a timestamp")
         if self.zone is None and stamp.tz is not None:
@@ -168,20 +108,18 @@ class Calendar:
         if self.zone is not None and stamp.tz is not None:
             stamp = stamp.tz_convert(self.zone)
         elif self.zone is not None and not self.in_wall_time:
-            stamp = stamp.tz_localize(self.zone)
+            wall, stamp = stamp, stamp.tz_localize(self.zone, ambiguous="NaT", nonexistent="NaT")
+            if not isinstance(stamp, pd.Timestamp):
+                raise ValueError(f"{wall} comes twice, or never, in {self.zone}: give it with its distance from UTC")
         raw = _raw_stamp(stamp, self.in_wall_time).astype(f"datetime64[{self.unit}]")
         return int(self.steps.locate(raw)[0][0])
 
     def stamps(self, ordinals) -> pd.Index:
         """Give the stamp of each ordinal, in the unit and the time zone of the frame."""
         counts = self.steps.stamps(np.asarray(ordinals, dtype="int64"))
-        if self.unit is None:
-            return pd.Index(counts)
-        index = pd.DatetimeIndex(counts.view(f"datetime64[{self.unit}]"))
-        if self.zone is None:
-            return index
         if not self.in_wall_time:
-            return index.tz_localize("UTC").tz_convert(self.zone)
+            return self._index(counts)
+        index = pd.DatetimeIndex(counts.view(f"datetime64[{self.unit}]"))
         # Where the clocks change at midnight, local midnight may not exist or come twice: the first moment of the day.
         return index.tz_localize(self.zone, nonexistent="shift_forward", ambiguous=np.ones(len(index), dtype=bool))
 
@@ -189,6 +127,29 @@ class Calendar:
         """Give the stamp of one ordinal: a Timestamp, or an int on an integer axis."""
         stamp = self.stamps([ordinal])[0]
         return int(stamp) if self.unit is None else stamp
+
+    def with_stamps(self, stamps: pd.Index) -> "Calendar":
+        """Give a calendar without a rule that goes on with stamps of the frame; any other one is given as it is.
+
+        Those that come before its last step are not taken in: every ordinal keeps its stamp.
+        """
+        if not isinstance(self.steps, Listed):
+            return self
+        raw = raw_stamps(stamps).view("int64")
+        new = np.unique(raw[raw > self.steps.known[-1]])
+        return replace(self, steps=replace(self.steps, known=np.concatenate([self.steps.known, new])))
+
+    def after(self, stamps: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Give what lies so many steps after stamps, or before them; stamps are int64 in absolute time."""
+        ordinals = self.locate(self._index(stamps))[0] + steps
+        return raw_stamps(self.stamps(ordinals)).view("int64")
+
+    def _index(self, raw: np.ndarray) -> pd.Index:
+        """Give int64 numbers in absolute time as stamps."""
+        if self.unit is None:
+            return pd.Index(raw)
+        index = pd.DatetimeIndex(raw.view(f"datetime64[{self.unit}]"))
+        return index if self.zone is None else index.tz_localize("UTC").tz_convert(self.zone)
 
 
 def raw_stamps(stamps: pd.Index | pd.Series, in_wall_time: bool = False) -> np.ndarray:
@@ -208,44 +169,55 @@ def _raw_stamp(stamp: pd.Timestamp, in_wall_time: bool) -> np.ndarray:
 
 def integer_calendar(step: int, phase: int) -> Calendar:
     """Give the calendar of integer stamps that advance by `step`."""
-    return Calendar(freq=str(step), steps=_Ticks(step, phase % step), unit=None, zone=None, season_length=1)
+    return Calendar(freq=str(step), steps=Ticks(step, phase % step), unit=None, zone=None, season_length=1)
 
 
 def calendar_of(freq: str | int, stamp: pd.Timestamp) -> Calendar:
     """Give the calendar of a frequency; unit, zone, time of day and what `freq` leaves open are those of a stamp."""
-    count, unit, anchor = parse_freq(freq)
-    raw = _raw_stamp(stamp, in_wall_time=unit not in NANOSECONDS)
-    if unit == "B":
-        steps, season = _BusinessDays(stamp.unit, _time_of_day(raw)), 5
-    elif unit[0] in _MONTHS_PER_STEP:
-        steps, season, anchor = _months(count, unit, anchor, raw)
+    parts = parse_freq(freq)
+    raw = _raw_stamp(stamp, in_wall_time=parts.unit not in NANOSECONDS)
+    if parts.size:
+        steps, season, parts = _months(parts, raw)
+    elif parts.unit == "B":
+        steps, season = BusinessDays(stamp.unit, _time_of_day(raw)), 5
+    elif parts.unit in ("SMS", "SME"):
+        parts = parts._replace(anchor=parts.anchor or "15")
+        days = (1, int(parts.anchor)) if parts.unit == "SMS" else (int(parts.anchor), 31)
+        steps, season = HalfMonths(*days, stamp.unit, _time_of_day(raw)), 24
     else:
-        steps, season, anchor = _ticks(count, unit, anchor, raw)
-    return Calendar(spell(count, unit, anchor), steps, stamp.unit, stamp.tz, season)
+        steps, season, parts = _ticks(parts, raw)
+    return Calendar(str(parts), steps, stamp.unit, stamp.tz, season)
 
 
-def _months(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tuple[_Months, int, str | None]:
-    """Give steps, season and anchor of a frequency that counts months; without an anchor the stamp sets it."""
-    length = count * _MONTHS_PER_STEP[unit[0]]
-    at_end = unit[1] == "E"
-    month = MONTH_NAMES.index(anchor) if anchor else int(stamp.astype("datetime64[M]").astype("int64")[0]) % 12
-    if unit[0] == "Y":
-        anchor = MONTH_NAMES[month]
-    elif unit[0] == "Q":  # named by a first month (QS-JAN) or by the last month of the year (QE-DEC)
-        anchor = MONTH_NAMES[month % 3 + (9 if at_end else 0)]
-    steps = _Months(length, month % length, at_end, np.datetime_data(stamp.dtype)[0], _time_of_day(stamp))
-    return steps, 12 // length if 12 % length == 0 else 1, anchor
+def _months(freq: Frequency, stamp: np.ndarray) -> tuple[Months, int, Frequency]:
+    """Give steps, season and frequency where it counts months; without an anchor the stamp sets it."""
+    size, at_end = freq.size or "M", freq.unit[-1] == "E"
+    length = freq.count * MONTHS[size]
+    clock, unit = _time_of_day(stamp), np.datetime_data(stamp.dtype)[0]
+    if freq.anchor:
+        month = MONTH_NAMES.index(freq.anchor)
+    else:  # a stamp before the day of its month belongs to the month before
+        month = int(Months(1, 0, _day(freq), freq.unit[0] == "B", unit, clock).locate(stamp)[0][0]) % 12
+    if size == "Y":
+        freq = freq._replace(anchor=MONTH_NAMES[month])
+    elif size == "Q":  # named by a first month (QS-JAN) or by the last month of the year (QE-DEC)
+        freq = freq._replace(anchor=MONTH_NAMES[month % 3 + (9 if at_end else 0)])
+    steps = Months(length, month % length, _day(freq), freq.unit[0] == "B", unit, clock)
+    return steps, 12 // length if 12 % length == 0 else 1, freq
 
 
-def _ticks(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tuple[_Ticks, int, str | None]:
-    """Give steps, season and anchor of a frequency of fixed length; without an anchor the stamp sets it."""
+def _day(freq: Frequency) -> int:
+    return 31 if freq.unit[-1] == "E" else 1 + freq.later
+
+
+def _ticks(freq: Frequency, stamp: np.ndarray) -> tuple[Ticks, int, Frequency]:
+    """Give steps, season and frequency where steps have one length; without an anchor the stamp sets it."""
+    count, unit = freq.count, freq.unit
     nanoseconds = count * (NANOSECONDS.get(unit) or (7 * DAY if unit == "W" else DAY))
     resolution = NANOSECONDS[np.datetime_data(stamp.dtype)[0]]
     length, rest = divmod(nanoseconds, resolution)
     if length == 0 or rest:
-        raise ValueError(
-            f"`freq` {spell(count, unit)!r} is no multiple of {resolution} ns, the resolution of the stamps"
-        )
+        raise ValueError(f"`freq` {str(freq)!r} is no multiple of {resolution} ns, the resolution of the stamps")
     phase = int(stamp.view("int64")[0])
     per_day, rest = divmod(DAY, nanoseconds)
     season = per_day if rest == 0 and 1 < per_day <= 1440 else 1
@@ -254,11 +226,59 @@ def _ticks(count: int, unit: str, anchor: str | None, stamp: np.ndarray) -> tupl
     elif unit == "W":
         season = 52 if count == 1 else 1
         weekday = (phase * resolution - _MONDAY) // DAY % 7
-        anchor = anchor or DAY_NAMES[weekday]
-        phase += (DAY_NAMES.index(anchor) - weekday) * DAY // resolution
-    return _Ticks(length, phase % length), season, anchor
+        freq = freq._replace(anchor=freq.anchor or DAY_NAMES[weekday])
+        phase += (DAY_NAMES.index(freq.anchor) - weekday) * DAY // resolution
+    return Ticks(length, phase % length), season, freq
 
 
 def _time_of_day(stamp: np.ndarray) -> int:
     """Give what a stamp is past midnight, in its own unit."""
     return int((stamp - stamp.astype("datetime64[D]")).view("int64")[0])
+
+
+def listed_calendar(stamps: pd.Index) -> Calendar:
+    """Give the calendar of which stamps in rising order are the steps, whatever lies between them.
+
+    Later steps have the stamps of a rule that tells most of those that are known: the moments of the week at which
+    there mostly is one, or else a frequency; no stamp (NaT) where there is no such rule. Integers go on by their most
+    frequent distance.
+    """
+    known = raw_stamps(stamps).view("int64")
+    if not isinstance(stamps, pd.DatetimeIndex):
+        following = integer_calendar(infer_step(known) or 1, int(known[0]))
+        return Calendar(STEPS, Listed(known, following), None, None, season_length=1)
+    rule = _weekly(stamps) or _regular(stamps)
+    return Calendar(STEPS, Listed(known, rule), stamps.unit, stamps.tz, rule.season_length if rule else 1)
+
+
+def _weekly(stamps: pd.DatetimeIndex) -> Calendar | None:
+    """Give the calendar of the moments of a week that most stamps have; None where there is no such pattern.
+
+    It is read off the last year, and takes two weeks. Its season is the day if that has several moments, else the week.
+    """
+    unit, year = stamps.unit, 52 * 7 * DAY // NANOSECONDS[stamps.unit]
+    wall = raw_stamps(stamps, in_wall_time=True).view("int64")
+    wall = wall[wall > wall[-1] - year]
+    week, within = in_week(wall, unit)
+    if wall[-1] - wall[0] < year // 26:
+        return None
+    slots, times = np.unique(within, return_counts=True)
+    slots = slots[times * 2 >= week[-1] - week[0] + 1]
+    if not len(slots):
+        return None
+    rule = Weekly(tuple(slots.tolist()), unit)
+    places, exact = rule.locate(wall)
+    if exact.sum() < _MOST * max(len(wall), places[-1] - places[0] + 1):
+        return None
+    days = len(np.unique(slots // (DAY // NANOSECONDS[unit])))
+    return Calendar("weekly", rule, unit, stamps.tz, len(slots) // days if len(slots) > days else len(slots))
+
+
+def _regular(stamps: pd.DatetimeIndex) -> Calendar | None:
+    """Give the calendar of the frequency that tells most stamps; None where there is none."""
+    freq = infer_freq(stamps)
+    if freq is None:
+        return None
+    rule = calendar_of(freq, stamps.to_list()[-1])
+    ordinals, exact = rule.locate(stamps)
+    return rule if exact.all() and len(stamps) >= _MOST * (ordinals[-1] - ordinals[0] + 1) else None

@@ -37,6 +37,30 @@ class Table:
         """Give some of the rows, by position, as a copy."""
         return replace(self, numbers=self.numbers[which])
 
+    def own_categories(self) -> "Table":
+        """Give the table with the categories that its rows have, in order of appearance, and no others.
+
+        What was cut off is then not to be told from them either.
+        """
+        columns, numbers = list(self.columns), self.numbers.copy()
+        for at, column in enumerate(columns):
+            if column.categories is not None:
+                places, used = pd.factorize(numbers[:, at])
+                numbers[:, at] = np.where(places < 0, np.nan, places)
+                columns[at] = replace(column, categories=column.categories.take(np.asarray(used, dtype="int64")))
+        return Table(tuple(columns), numbers)
+
+    def values(self, which: np.ndarray) -> dict:
+        """Give the values of some of the rows by column: numbers, or categories by value; NaN where missing."""
+        values = {}
+        for at, column in enumerate(self.columns):
+            numbers = self.numbers[which, at]
+            if column.categories is not None:
+                places = np.where(np.isnan(numbers), -1, numbers).astype("int64")
+                numbers = pd.Series(column.categories.array).reindex(places).array
+            values[column.name] = numbers
+        return values
+
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
@@ -48,7 +72,7 @@ class Covariates:
     past: a row for each row of the panel's flat arrays, at its own stamp; delayed columns too, whose value at a stamp
         may be read `delay` steps later.
     known: rows of their own, which may go on after a series' end: series s owns `known.numbers[starts[s]:stops[s]]`,
-        the first of them at the calendar ordinal `first[s]`.
+        the first of them at the calendar ordinal `first[s]`. They go as far back as the series, or further.
     starts, stops, first: (S,) int64.
 
     """
@@ -60,6 +84,11 @@ class Covariates:
     stops: np.ndarray
     first: np.ndarray
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column: static, known, past and delayed ones."""
+        return self.static.columns + self.known.columns + self.past.columns
+
     def take(self, series: np.ndarray) -> "Covariates":
         """Give those of some series, by position or boolean mask; temporal ones over the same arrays."""
         return replace(
@@ -69,3 +98,8 @@ class Covariates:
             stops=self.stops[series],
             first=self.first[series],
         )
+
+    def since(self, begin: int) -> "Covariates":
+        """Give known rows from a calendar ordinal on, over the same arrays."""
+        skipped = np.clip(begin - self.first, 0, self.stops - self.starts)
+        return replace(self, starts=self.starts + skipped, first=self.first + skipped)

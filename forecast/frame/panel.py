@@ -1,14 +1,15 @@
 """The panel: all series of a frame as contiguous arrays. Cutting it at a cutoff makes views, never copies."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from forecast.frame.calendar import Calendar
 from forecast.frame.covariates import Covariates
-from forecast.frame.rows import plain
+from forecast.frame.errors import plain
+from forecast.frame.form import Form
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,9 @@ class Panel:
     covariates: what else is known of the series; None where no column has a role.
     weights: (all rows,) float32, how much each value counts in the losses of a fit, beside the others; None for all
         alike.
+    weight: what the column of the weights is called.
+    form: of the frame that came; `panel.form.give(frame)` gives a frame of ours in it.
+    unused: columns of that frame that have no purpose.
 
     """
 
@@ -39,6 +43,9 @@ class Panel:
     calendar: Calendar
     covariates: Covariates | None = None
     weights: np.ndarray | None = None
+    weight: str = "weight"
+    form: Form = field(default_factory=Form)
+    unused: tuple = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,7 +57,9 @@ class Panel:
         begin, end = self.calendar.stamp(int(self.first.min())), self.calendar.stamp(int(self.last.max()))
         missing = rows - sum(int(observed.sum()) for _, observed in self)
         size = f"{len(self)} series, {rows:,} rows, {missing:,} missing"
-        return f"Panel({size}, freq {self.calendar.freq}, {begin} to {end})"
+        beside = "".join(f", {role} {', '.join(names)}" for role, names in self._roles().items())
+        beside += f", unused {', '.join(map(str, self.unused))}" if self.unused else ""
+        return f"Panel({size}, freq {self.calendar.freq}, {begin} to {end}{beside})"
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Give (values, observed) of each series, as views."""
@@ -83,23 +92,58 @@ class Panel:
         )
 
     def until(self, cutoff: int) -> "Panel":
-        """Give what was known at a cutoff (calendar ordinal, inclusive); series that had not begun are left out."""
+        """Give what was known at a cutoff (calendar ordinal, inclusive); series that had not begun are left out.
+
+        Known covariates go on after it. Of a delayed one the last values are there, but not yet to be read.
+        """
         stops = np.clip(self.starts + (cutoff + 1 - self.first), self.starts, self.stops)
         return replace(self, stops=stops).take(stops > self.starts)
 
     def since(self, begin: int) -> "Panel":
-        """Give the rows from a calendar ordinal on; series that had ended are left out."""
+        """Give the rows from a calendar ordinal on, those of covariates too; series that had ended are left out."""
         skipped = np.clip(begin - self.first, 0, self.lengths)
-        cut = replace(self, starts=self.starts + skipped, first=self.first + skipped)
+        cut = replace(
+            self,
+            starts=self.starts + skipped,
+            first=self.first + skipped,
+            covariates=self.covariates and self.covariates.since(begin),
+        )
         return cut.take(cut.stops > cut.starts)
 
     def detached(self) -> "Panel":
-        """Give a copy over arrays of its own: what has been cut off is then not there to be read."""
+        """Give a copy over arrays of its own: what has been cut off is then not there to be read.
+
+        Neither is what was not yet known of delayed covariates when a series ends, nor a category that is met only in
+        what has been cut off.
+        """
         lengths = self.lengths
         rows = _ramps(self.starts, lengths)
         stops = np.cumsum(lengths)
         return replace(
-            self, values=self.values[rows], observed=self.observed[rows], starts=stops - lengths, stops=stops
+            self,
+            values=self.values[rows],
+            observed=self.observed[rows],
+            starts=stops - lengths,
+            stops=stops,
+            covariates=self.covariates and self._own(self.covariates, rows),
+            weights=None if self.weights is None else self.weights[rows],
+        )
+
+    def _own(self, covariates: Covariates, rows: np.ndarray) -> Covariates:
+        """Give covariates over arrays of their own; those of the panel's flat `rows` alone, without what came late."""
+        past = covariates.past.rows(rows)
+        left = np.repeat(self.last, self.lengths) - _ramps(self.first, self.lengths)  # steps until the series' end
+        for at, column in enumerate(past.columns):
+            past.numbers[left < column.delay, at] = np.nan
+        lengths = covariates.stops - covariates.starts
+        stops = np.cumsum(lengths)
+        return Covariates(
+            static=covariates.static.own_categories(),
+            past=past.own_categories(),
+            known=covariates.known.rows(_ramps(covariates.starts, lengths)).own_categories(),
+            starts=stops - lengths,
+            stops=stops,
+            first=covariates.first,
         )
 
     def at(self, series: np.ndarray, ordinals: np.ndarray) -> np.ndarray:
@@ -111,17 +155,39 @@ class Panel:
         return np.where(inside & self.observed[rows], self.values[rows], np.float32(np.nan))
 
     def to_frame(self) -> pd.DataFrame:
-        """Give the long frame back: `unique_id, ds, y`, regular in time, NaN where nothing was observed."""
+        """Give the long frame back: `unique_id, ds, y`, regular in time, NaN where nothing was observed.
+
+        Columns that have a role follow: static, known, past and delayed ones, the weight.
+        """
         lengths = self.lengths
         rows = _ramps(self.starts, lengths)
         ordinals = _ramps(self.first, lengths)
-        return pd.DataFrame(
-            {
-                "unique_id": self.ids[np.repeat(np.arange(len(self)), lengths)],
-                "ds": self.calendar.stamps(ordinals),
-                "y": np.where(self.observed[rows], self.values[rows], np.nan),
-            }
-        )
+        series = np.repeat(np.arange(len(self)), lengths)
+        frame = {
+            "unique_id": self.ids[series],
+            "ds": self.calendar.stamps(ordinals),
+            "y": np.where(self.observed[rows], self.values[rows], np.nan),
+        }
+        if beside := self.covariates:
+            frame |= beside.static.values(series)
+            frame |= beside.known.values((beside.starts - beside.first)[series] + ordinals) | beside.past.values(rows)
+        if self.weights is not None:
+            frame[self.weight] = self.weights[rows]
+        return pd.DataFrame(frame)
+
+    def _roles(self) -> dict[str, list[str]]:
+        """Give the roles that columns have, and their names."""
+        roles = {"weight": [self.weight]} if self.weights is not None else {}
+        if self.covariates is None:
+            return roles
+        past = self.covariates.past.columns
+        columns = {
+            "static": self.covariates.static.columns,
+            "known": self.covariates.known.columns,
+            "past": [column for column in past if not column.delay],
+            "delayed": [column for column in past if column.delay],
+        }
+        return {role: [str(column.name) for column in of] for role, of in columns.items() if of} | roles
 
 
 def _ramps(begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:

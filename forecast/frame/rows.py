@@ -1,17 +1,18 @@
 """The rows of a frame: its three columns, and what each of them may hold."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 
-_FARTHEST = 1 << 61  # integer stamps beyond it have distances that int64 cannot hold
+from forecast.frame.errors import FrameError, plain
+from forecast.frame.form import Form
+from forecast.frame.stamps import read_stamps
 
-
-class FrameError(ValueError):
-    """A frame that may not enter; the message names the column, the first series and stamp, and the remedy."""
+__all__ = ["FrameError", "Rows", "plain", "raw_integers", "read_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +24,18 @@ class Rows:
     ids: the series each row belongs to, of any type; never missing.
     stamps: a DatetimeIndex, or integers as int64; never missing.
     target: as it came; `numbers` reads it.
+    beside: the columns that have a role, by name, as they came.
+    form: the form of the frame.
+    unused: columns of the frame that are none of these.
 
     """
 
     ids: pd.Index
     stamps: pd.Index
     target: pd.Series
+    beside: Mapping[Hashable, pd.Series] = field(default_factory=dict)
+    form: Form = field(default_factory=Form)
+    unused: tuple = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -40,17 +47,19 @@ class Rows:
     def sorted(self) -> "Rows":
         """Give the rows by series, in the order in which the series first come, and by time."""
         order = np.lexsort((raw_integers(self.stamps), self.ids.factorize()[0]))
-        return Rows(self.ids[order], self.stamps[order], self.target.iloc[order])
+        beside = {name: column.iloc[order] for name, column in self.beside.items()}
+        return replace(
+            self, ids=self.ids[order], stamps=self.stamps[order], target=self.target.iloc[order], beside=beside
+        )
 
-    def numbers(self) -> np.ndarray:
-        """Give the target as a float32 copy, NaN where it is missing.
+    def numbers(self, target: pd.Series) -> np.ndarray:
+        """Give the target, or another column of these rows, as a float32 copy, NaN where it is missing.
 
         Raises
         ------
         FrameError: text or other things that are no numbers; infinite values, or ones beyond float32.
 
         """
-        target = self.target
         if (row := _first_no_number(target)) is not None:
             raise FrameError(
                 f"column `{target.name}` must hold numbers; got {plain(target.iloc[row])!r} ({target.dtype}) in "
@@ -58,7 +67,9 @@ class Rows:
                 "becomes of what is no number"
             )
         with np.errstate(over="ignore"):  # too large becomes infinite, which is refused below
-            if target.dtype == object or not isinstance(target.dtype, np.dtype):
+            if target.dtype == object:
+                values = np.array([_as_float(value) for value in target.where(target.notna(), np.nan)], dtype="float32")
+            elif not isinstance(target.dtype, np.dtype):
                 values = target.to_numpy(dtype="float32", na_value=np.nan, copy=True)
             else:  # one copy, where na_value would make a second in float64
                 values = np.array(target.to_numpy(), dtype="float32")
@@ -73,22 +84,17 @@ class Rows:
         return values
 
 
-def plain(value):
-    """Give a numpy scalar as the Python value that it prints as."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def raw_integers(stamps: pd.Index) -> np.ndarray:
     """Give stamps as int64 in time order, whatever their unit and zone."""
     return stamps.asi8 if isinstance(stamps, pd.DatetimeIndex) else stamps.to_numpy()
 
 
-def read_rows(ids: pd.Series, stamps: pd.Series, target: pd.Series) -> Rows:
-    """Give the rows of three columns of a frame.
+def read_rows(ids: pd.Series, stamps: pd.Series, target: pd.Series, form: Form) -> Rows:
+    """Give the rows of three columns of a frame of this form; how stamps are written is found here.
 
     Raises
     ------
-    FrameError: no rows; a missing id or stamp; stamps that are neither timestamps nor integers.
+    FrameError: no rows; a missing id or stamp, or ones of a kind that may not enter.
 
     """
     if not len(ids):
@@ -99,34 +105,19 @@ def read_rows(ids: pd.Series, stamps: pd.Series, target: pd.Series) -> Rows:
                 f"column `{column.name}` is missing in {int(missing.sum())} rows, first in row {int(missing.argmax())} "
                 f"(counted from 0): {remedy}. Give them one, or leave them out: frame.dropna(subset=[{column.name!r}])"
             )
-    # An index of the dtype of the column: tuples stay ids, categories stay categories.
-    names = pd.Index(ids.array, dtype=ids.dtype, copy=False, name=ids.name, tupleize_cols=False)
-    return Rows(names, _read_stamps(stamps), target)
+    try:  # an index of the dtype of the column: tuples stay ids, categories stay categories
+        names = pd.Index(ids.array, dtype=ids.dtype, copy=False, name=ids.name, tupleize_cols=False)
+    except NotImplementedError as error:  # float16
+        raise FrameError(f"column `{ids.name}`: {error}. Convert with frame[{ids.name!r}].astype('float32')") from error
+    index, written = read_stamps(stamps)
+    return Rows(names, index, target, form=replace(form, stamps=written))
 
 
-def _read_stamps(stamps: pd.Series) -> pd.Index:
-    if pd.api.types.is_datetime64_any_dtype(stamps.dtype):
-        return pd.DatetimeIndex(stamps, copy=False)
-    if pd.api.types.is_integer_dtype(stamps.dtype):
-        if max(-int(stamps.min()), int(stamps.max())) > _FARTHEST:
-            raise FrameError(
-                f"column `{stamps.name}` goes from {stamps.min()} to {stamps.max()}; integers may go up to 2**61 in "
-                "size. Count from a nearer point"
-            )
-        return pd.Index(stamps.to_numpy(dtype="int64"), copy=False, name=stamps.name)
-    kind = pd.api.types.infer_dtype(stamps, skipna=True)
-    remedies = {
-        "period": f"Convert with frame[{stamps.name!r}].dt.to_timestamp()",
-        "datetime": "The column mixes timestamps that have no common unit or time zone: convert with "
-        f"pd.to_datetime(frame[{stamps.name!r}], utc=True).dt.tz_convert(zone)",
-        "boolean": "Number the steps: 0, 1, 2, ...",
-        "floating": f"Convert whole numbers with frame[{stamps.name!r}].astype('int64')",
-    }
-    remedy = remedies.get(kind, f"Convert with pd.to_datetime(frame[{stamps.name!r}])")
-    raise FrameError(
-        f"column `{stamps.name}` must hold timestamps or integers; got {plain(stamps.iloc[0])!r} in row 0 "
-        f"({kind}, dtype {stamps.dtype}). {remedy}"
-    )
+def _as_float(value) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of any size
+        return np.inf
 
 
 def _first_no_number(target: pd.Series) -> int | None:

@@ -6,7 +6,7 @@ checked again. Nothing is repaired unless the caller has named the repair.
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,33 +14,13 @@ import pandas as pd
 
 from forecast.frame.axis import check_axis, in_calendar, in_order, rows_by_stamp, shared_calendar
 from forecast.frame.calendar import Calendar
+from forecast.frame.columns import read_static, read_table, read_weights
+from forecast.frame.covariates import Covariates
+from forecast.frame.form import ID, TARGET, TIME
 from forecast.frame.panel import Panel
+from forecast.frame.reading import as_pandas
+from forecast.frame.roles import Roles
 from forecast.frame.rows import FrameError, Rows, read_rows
-
-ID, TIME, TARGET = "unique_id", "ds", "y"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Roles:
-    """When the covariates of a frame are known; declared, never guessed. A column without a role is not used.
-
-    Attributes
-    ----------
-    static: one value per series.
-    known: also known in the future (prices set ahead, holidays).
-    past: known up to the cutoff (observed weather).
-    delayed: column -> how many steps after its own stamp a value becomes known.
-
-    """
-
-    static: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    past: tuple[str, ...] = ()
-    delayed: Mapping[str, int] = field(default_factory=dict)
-
-    def columns(self) -> list[str]:
-        """Give every column that has a role."""
-        return [*self.static, *self.known, *self.past, *self.delayed]
 
 
 def check_frame(
@@ -63,7 +43,7 @@ def check_frame(
     freq: the frequency, such as `"h"` or `"MS"`, a step for integer `ds`; None: read off the longest series. Either way
         every row of every series is checked against it.
     columns: our name -> the frame's, where the frame calls them otherwise: `{"unique_id": "store", "y": "sales"}`.
-    roles: when covariates are known; their columns must be there.
+    roles: which columns are covariates, and when they are known; NaN is a missing value. And which one holds weights.
     gaps: what to do with missing rows: refuse, mask (missing values), or fill with the last value of the series before
         the gap (can be read by models; still does not count in losses and scores; also applied to NaN).
     unsorted: what to do with rows out of order: refuse, or sort by series (first come first) and time.
@@ -86,8 +66,9 @@ def check_frame(
             raise ValueError(f"`{name}` is {value!r}; allowed: {', '.join(map(repr, allowed))}")
     if isinstance(min_length, bool) or not isinstance(min_length, int | np.integer) or min_length < 1:
         raise ValueError(f"`min_length` is {min_length!r}; allowed: a whole number of 1 or more")
-    rows, begins = _rows_of(frame, columns, roles, unsorted)
-    panel = _panel(rows, begins, shared_calendar(rows, begins, freq), gaps)
+    rows, begins = rows_of(frame, columns, roles, unsorted)
+    panel = _panel(rows, begins, shared_calendar(rows, begins, freq), roles or Roles(), gaps)
+    _check_weights(panel)
     return _long_enough(panel, min_length, short, str(rows.target.name))
 
 
@@ -109,8 +90,8 @@ def check_rows(
     FrameError, TypeError, ValueError: as `check_frame`.
 
     """
-    rows, begins = _rows_of(frame, columns, roles, unsorted)
-    return _panel(in_calendar(rows, calendar), begins, calendar, gaps)
+    rows, begins = rows_of(frame, columns, roles, unsorted)
+    return _panel(in_calendar(rows, calendar), begins, calendar, roles or Roles(), gaps)
 
 
 def as_panel(frame: "pd.DataFrame | Panel", **door) -> Panel:
@@ -130,15 +111,8 @@ def as_panel(frame: "pd.DataFrame | Panel", **door) -> Panel:
     return frame
 
 
-def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> dict[str, str]:
+def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles, keys: tuple[str, ...]) -> dict[str, str]:
     """Give our name -> the frame's, once all columns are known to be there, each for one purpose."""
-    if not isinstance(frame, pd.DataFrame):
-        came = f"{type(frame).__module__}.{type(frame).__name__}"
-        raise TypeError(f"`frame` must be a pandas DataFrame with {ID}, {TIME}, {TARGET}; got {came}")
-    if not isinstance(columns, Mapping):
-        raise TypeError(f"`columns` is {columns!r}; allowed: our name -> the frame's, such as {{'y': 'sales'}}")
-    if not isinstance(roles, Roles):
-        raise TypeError(f"`roles` is {roles!r}; allowed: Roles(known=('price',)) and the like, from forecast")
     if unknown := [name for name in columns if name not in (ID, TIME, TARGET)]:
         raise ValueError(f"`columns` names {unknown[0]!r}; allowed keys: {ID!r}, {TIME!r}, {TARGET!r}")
     if frame.columns.nlevels > 1:
@@ -146,7 +120,7 @@ def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> 
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise FrameError(f"column `{twice}` comes twice; every name may come once")
-    names = {name: columns.get(name, name) for name in (ID, TIME, TARGET)}
+    names = {name: columns.get(name, name) for name in keys}
     for name, theirs in names.items():
         if theirs in frame.columns:
             continue
@@ -155,49 +129,85 @@ def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles) -> 
             remedy = "It is in the index: make it a column with frame.reset_index()"
         raise FrameError(f"column `{theirs}` is not there; got {list(frame.columns)}. {remedy}")
     taken = {}
-    for column, use in [(theirs, name) for name, theirs in names.items()] + _uses(roles):
+    for column, use in [(theirs, name) for name, theirs in names.items()] + roles.uses():
         if column not in frame.columns:
             raise FrameError(f"column `{column}` has the role {use} but is not there; got {list(frame.columns)}")
         if column in taken:
             raise FrameError(f"column `{column}` cannot be both {taken[column]} and {use}; allowed: one purpose")
+        if column in names and use not in names:
+            raise FrameError(
+                f"column `{column}` has the role {use}, but {column!r} is what `{names[column]}` is called here: "
+                "call it otherwise"
+            )
         taken[column] = use
     return names
 
 
-def _uses(roles: Roles) -> list[tuple[str, str]]:
-    """Give every column that has a role, with the role."""
-    named = {"static": roles.static, "known": roles.known, "past": roles.past, "delayed": roles.delayed}
-    for role, columns in named.items():
-        if isinstance(columns, str):
-            raise TypeError(f"`roles`: {role} is the text {columns!r}; allowed: several names, as in ({columns!r},)")
-    return [(column, role) for role, columns in named.items() for column in columns]
-
-
-def _rows_of(
-    frame: pd.DataFrame, columns: Mapping[str, str] | None, roles: Roles | None, unsorted: str
+def rows_of(
+    frame: pd.DataFrame,
+    columns: Mapping[str, str] | None,
+    roles: Roles | None,
+    unsorted: str,
+    keys: tuple[str, ...] = (ID, TIME, TARGET),
 ) -> tuple[Rows, np.ndarray]:
-    """Give the rows of a frame in order, and the first row of each series."""
-    names = _names_of(frame, columns or {}, roles or Roles())
-    return in_order(read_rows(*(pd.Series(frame[names[name]]) for name in (ID, TIME, TARGET))), unsorted)
+    """Give the rows of a frame in order, and the first row of each series; without a target if it is no key."""
+    columns, roles = {} if columns is None else columns, roles or Roles()
+    if not isinstance(columns, Mapping):
+        raise TypeError(f"`columns` is {columns!r}; allowed: our name -> the frame's, such as {{'y': 'sales'}}")
+    if not isinstance(roles, Roles):
+        raise TypeError(f"`roles` is {roles!r}; allowed: Roles(known=('price',)) and the like, from forecast")
+    frame, form, unused = as_pandas(frame, {key: columns.get(key, key) for key in keys}, roles.columns())
+    names = _names_of(frame, columns, roles, keys)
+    stamps = pd.Series(frame[names[TIME]])
+    target = pd.Series(frame[names[TARGET]]) if TARGET in keys else pd.Series(np.nan, stamps.index)
+    rows = read_rows(pd.Series(frame[names[ID]]), stamps, target, form)
+    beside = {column: pd.Series(frame[column]) for column in roles.columns()}
+    return in_order(replace(rows, beside=beside, unused=unused), unsorted)
 
 
-def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, gaps: str) -> Panel:
+def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, roles: Roles, gaps: str) -> Panel:
     """Give the panel; where rows are missing, every value goes to the place of its stamp."""
     complete = check_axis(rows, begins, calendar, gaps)
     first, last = (calendar.locate(rows.stamps[at])[0] for at in (begins, np.append(begins[1:], len(rows)) - 1))
     lengths = last - first + 1
     stops = np.cumsum(lengths)
-    values = rows.numbers()
-    if not complete:
-        placed = np.full(stops[-1], np.nan, dtype="float32")
-        for part, place in rows_by_stamp(rows, begins, calendar, stops - lengths - first):
-            placed[place] = values[part]
-        values = placed
+    starts = stops - lengths
+
+    def placed(numbers: np.ndarray, nothing: float = np.nan) -> np.ndarray:
+        if complete:
+            return numbers
+        whole = np.full((stops[-1], *numbers.shape[1:]), nothing, dtype="float32")
+        for part, place in rows_by_stamp(rows, begins, calendar, starts - first):
+            whole[place] = numbers[part]
+        return whole
+
+    values = placed(rows.numbers(rows.target))
     observed = np.isnan(values)
     np.logical_not(observed, out=observed)
+    weights = None if roles.weight is None else placed(read_weights(rows, roles.weight), nothing=0)
+    covariates = None
+    if any((roles.static, roles.known, roles.past, roles.delayed)):
+        past = read_table(rows, [*roles.past, *roles.delayed], delays=roles.delayed)
+        known = read_table(rows, roles.known)
+        past, known = (replace(table, numbers=placed(table.numbers)) for table in (past, known))
+        covariates = Covariates(read_static(rows, begins, roles.static), past, known, starts, stops, first)
     if gaps == "fill":
-        _carry_forward(values, stops - lengths)
-    return Panel(values, observed, stops - lengths, stops, first, rows.ids[begins].rename(ID), calendar)
+        _carry_forward(values, starts)
+        for table in (covariates.past, covariates.known) if covariates else ():
+            for column in table.numbers.T:
+                _carry_forward(column, starts)
+    ids = rows.ids[begins].rename(ID)
+    weight = "weight" if roles.weight is None else roles.weight
+    return Panel(
+        values, observed, starts, stops, first, ids, calendar, covariates, weights, weight, rows.form, rows.unused
+    )
+
+
+def _check_weights(panel: Panel) -> None:
+    if panel.weights is not None and not (panel.weights[panel.observed] > 0).any():
+        raise FrameError(
+            f"column `{panel.weight}` is 0 in every row that has a value: nothing would count. Give some rows a weight"
+        )
 
 
 def _carry_forward(values: np.ndarray, starts: np.ndarray) -> None:

@@ -73,7 +73,7 @@ def decoder_weights(looked: Sample) -> Tensor:
             f"`decoder` {looked.forecaster.decoder!r} reads the state at the origin alone; those that attend look back"
         )
     with torch.no_grad():
-        states = network.backbone(network.tokens(network.read(looked.values, looked.cutoffs)))[looked.rows]
+        states = network.backbone(network.tokens(looked.patches()))[looked.rows]
         if by_head is None:
             return by_step(states, -1)[:, None, None]
         patches = by_head(states, -1).transpose(0, 1)  # (M, layers, A, J, N)

@@ -197,5 +197,5 @@ def _inputs(part: Sample, modules: Sequence[nn.Module]) -> list[tuple]:
     """Give what the modules are given while the backbone reads the windows."""
     network = part.network
     with torch.no_grad(), calls(modules) as seen:
-        network.backbone(network.tokens(network.read(part.values, part.cutoffs)))
+        network.backbone(network.tokens(part.patches()))
     return [call.inputs for call in seen]

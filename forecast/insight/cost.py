@@ -22,6 +22,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from forecast.data import Batch
 from forecast.forecaster import DECILES
 from forecast.insight.memory import peak_bytes, saved_bytes
 from forecast.nn import Backbone, Direct, ForecastNetwork
@@ -192,10 +193,11 @@ def _train(plan: CostPlan, network: ForecastNetwork, length: int) -> tuple[float
         network, Training(), horizon=plan.horizon, quantile_levels=DECILES, steps_per_batch=1
     ).train()
     values = _walks(plan.batch_size, _filled(length, network) + plan.horizon)
-    observed, cutoffs = torch.ones_like(values, dtype=torch.bool), torch.zeros(plan.batch_size, dtype=torch.int64)
+    cutoffs = torch.zeros(plan.batch_size, dtype=torch.int64)
+    batch = Batch(values, torch.ones_like(values), cutoffs, covariates=None)
 
     def forward() -> Tensor:
-        return module.loss(values, observed, cutoffs, ALL)
+        return module.loss(batch, ALL)
 
     def step() -> None:
         forward().backward()

@@ -63,7 +63,7 @@ def gate_timescales(
     totals = [torch.zeros(())] * len(gates)
     for part in looked.parts(_AT_ONCE):
         with torch.no_grad(), calls([gate.module for gate in gates]) as seen:
-            network.backbone(network.tokens(network.read(part.values, part.cutoffs)))
+            network.backbone(network.tokens(part.patches()))
         with torch.no_grad():
             kept = [gate.kept(call)[part.rows].double() for gate, call in zip(gates, seen, strict=True)]
         totals = [total + own.mean(1).sum(0) for total, own in zip(totals, kept, strict=True)]

@@ -93,7 +93,7 @@ def _fitted_norms(part: Sample) -> Tensor:
     """Give the norms (M, N) of the gradients of each window's loss at its last origin."""
     network = part.network
     with torch.no_grad():
-        patches = network.read(part.values, part.cutoffs)
+        patches = part.patches()
         tokens = network.tokens(patches)
     tokens.requires_grad_()
     scaled = network.decode(patches, network.backbone(tokens), LAST)

@@ -105,7 +105,7 @@ def _changes(looked: Sample, choices: Sequence[np.ndarray]) -> list[float]:
     for part in looked.parts(_AT_ONCE):
         network = part.network
         with torch.inference_mode():
-            patches = network.read(part.values, part.cutoffs)
+            patches = part.patches()
             moving = patches.ends.scale[part.rows, -1] > 0
             whole = _medians(network, patches, part.rows)
             for number, lags in enumerate(choices):

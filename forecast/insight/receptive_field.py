@@ -128,10 +128,10 @@ def _forecasts(part: Sample, whole: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Give values (B, T), a leaf, and medians (M, reach), both in scales at the cutoff, and which windows move (M,)."""
     network = part.network
     with torch.no_grad():
-        ends = network.read(part.values, part.cutoffs).ends.at(LAST)
+        ends = part.patches().ends.at(LAST)
         location, divisor = ends.location, ends.divisor
     x = ((part.values - location) / divisor).requires_grad_()
-    patches = network.read(location + divisor * x, part.cutoffs)
+    patches = network.read(location + divisor * x, part.cutoffs, part.covariates)
     held = _held(patches.ends)
     if whole:
         patches = replace(patches, ends=replace(held, last=patches.ends.last), before=_held(patches.before))

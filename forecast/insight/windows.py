@@ -13,6 +13,8 @@ from forecast.forecaster import Forecaster, check_positive
 from forecast.frame import FrameError, Panel
 from forecast.neural import NeuralForecaster
 from forecast.nn import ForecastNetwork
+from forecast.nn.covariates import Covariates
+from forecast.nn.network import Patches
 from forecast.origins import Origins, ordinals_of, origins_of
 
 
@@ -32,6 +34,7 @@ class Sample:
     cutoffs: (B,), ordinals of the last steps.
     targets: (M, H), what came after; NaN where that is not known.
     rows: (M,), where in the batch the windows of the origins are; all others are there because those read them.
+    covariates: those of the windows, and of the horizon; None where the network reads none.
 
     """
 
@@ -42,6 +45,7 @@ class Sample:
     cutoffs: Tensor
     targets: Tensor
     rows: Tensor
+    covariates: Covariates | None
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -60,6 +64,10 @@ class Sample:
     def tokens(self) -> int:
         """Give how many tokens a window has."""
         return self.values.shape[1] // self.network.patch_length
+
+    def patches(self) -> Patches:
+        """Give the windows as the network reads them."""
+        return self.network.read(self.values, self.cutoffs, self.covariates)
 
     def token_ordinals(self) -> np.ndarray:
         """Give the ordinals of the tokens' last steps, (M, N)."""
@@ -82,6 +90,7 @@ class Sample:
                 origins=self.origins.take(slice(low, low + size)),
                 values=self.values[which],
                 cutoffs=self.cutoffs[which],
+                covariates=self.covariates and self.covariates.rows(which),
                 targets=self.targets[low : low + size],
                 rows=self.rows[low : low + size] - low * group,
             )
@@ -151,14 +160,15 @@ def _opened(forecaster: Forecaster, frame: pd.DataFrame | Panel | None) -> tuple
 
 def _sample(forecaster: NeuralForecaster, panel: Panel, origins: Origins) -> Sample:
     context, parts = forecaster.context_length_, []
+    beside = forecaster.encoding_, forecaster.horizon
     for number in range(len(origins)):
         # Origin by origin: series that read each other come with each of them once more, so that what is looked at in
         # one window has nothing of another in it.
         one = origins.take(slice(number, number + 1))
         if forecaster.backbone_.across_series:
-            parts += groups_before(panel, one, forecaster.panel_.ids, context, 1)
+            parts += groups_before(panel, one, forecaster.panel_.ids, context, 1, *beside)
         else:
-            parts += windows_before(panel, one, context, 1)
+            parts += windows_before(panel, one, context, 1, *beside)
     group = len(parts[0].values)
     rows = [0 if isinstance(part.rows, slice) else int(part.rows[0]) for part in parts]
     targets = panel.at(origins.series[:, None], origins.cutoffs[:, None] + np.arange(1, forecaster.horizon + 1))
@@ -168,9 +178,14 @@ def _sample(forecaster: NeuralForecaster, panel: Panel, origins: Origins) -> Sam
         origins=origins,
         values=torch.cat([part.values for part in parts]),
         cutoffs=torch.cat([part.cutoffs for part in parts]),
+        covariates=_together([part.covariates for part in parts if part.covariates is not None]),
         targets=torch.from_numpy(targets),
         rows=torch.tensor(rows) + group * torch.arange(len(parts)),
     )
+
+
+def _together(parts: list[Covariates]) -> Covariates | None:
+    return Covariates(*(torch.cat(tensors) for tensors in zip(*parts, strict=True))) if parts else None
 
 
 def _drawn(panel: Panel, context: int, windows: int, seed: int, ahead: int) -> Origins:

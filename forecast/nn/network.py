@@ -1,7 +1,8 @@
 """The network that all architectures share: running scale -> patches -> backbone -> decoder.
 
-Only backbone and decoder are exchanged in a comparison. B batch, T time step, P patch length, N token, D width,
-H horizon, Q quantile level.
+Only backbone and decoder are exchanged in a comparison; covariates are read beside the patches, and what is known ahead
+reaches the forecast of each step beside the decoder, whichever these two are. B batch, T time step, P patch length,
+N token, D width, H horizon, Q quantile level.
 """
 
 from collections.abc import Sequence
@@ -12,11 +13,13 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from forecast.nn.backbones import Backbone, State
+from forecast.nn.covariates import CovariateReader, Covariates, KnownPath, Layout, Read
 from forecast.nn.decoders import Decoder
 from forecast.nn.patching import PatchEmbedding
 from forecast.nn.rollout import roll_out
 from forecast.nn.scaling import Running, of_windows, running
 
+_STEPS_AHEAD = 4096  # that are read of what is known, at all origins of a window together: bounds memory in training
 ALL = slice(None)
 LAST = slice(-1, None)
 
@@ -31,6 +34,7 @@ class Patches:
     recent, recent_readable: (B, N, M), the last values that the linear path reads.
     ends, before: running statistics at the patches' ends and one patch earlier, (B, N).
     ordinals: calendar ordinals of the patches' last steps, (B, N).
+    covariates: what these say; None where the network reads none.
 
     """
 
@@ -41,6 +45,7 @@ class Patches:
     ends: Running
     before: Running
     ordinals: Tensor
+    covariates: Read | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class ForecastNetwork(nn.Module):
     starts as that of a normal distribution. Nothing that comes after an origin takes part in its forecast, neither in
     the states nor in the scale. Mean and scale are those of the last `context_length` values, which is as many as there
     are in a window of training: in a longer one, or a stream, they are the same from any origin. `season_length` is
-    that of the calendar; 1 for none.
+    that of the calendar; 1 for none. `layout` says which covariates are read; None for none.
     """
 
     def __init__(
@@ -106,16 +111,22 @@ class ForecastNetwork(nn.Module):
         context_length: int,
         season_length: int = 1,
         linear_patches: int = 2,
+        layout: Layout | None = None,
     ):
         super().__init__()
         self.horizon = horizon
         self.patch_length = patch_length
         self.context_length = context_length
         self.recent = max(1, linear_patches) * patch_length
-        self.embedding = PatchEmbedding(patch_length, backbone.width, season_length)
+        self.median = min(range(len(quantile_levels)), key=lambda level: abs(quantile_levels[level] - 0.5))
+        self.reader = None if layout is None else CovariateReader(layout, patch_length, context_length)
+        beside = 0 if self.reader is None else self.reader.count
+        self.embedding = PatchEmbedding(patch_length, backbone.width, season_length, beside)
         self.backbone = backbone.build(-(-context_length // patch_length))
         self.decoder = decoder.build(backbone.width, horizon, quantile_levels, patch_length)
         reach = self.decoder.reach
+        ahead = 0 if self.reader is None else self.reader.ahead_count
+        self.known_path = KnownPath(backbone.width, ahead, reach, len(quantile_levels)) if ahead else None
         self.linear = LinearPath(self.recent, reach) if linear_patches else None
         self.blend = nn.Parameter(torch.zeros(reach))  # half mean, half last value to begin with
         normal = torch.special.ndtri(torch.tensor(list(quantile_levels)))
@@ -129,48 +140,88 @@ class ForecastNetwork(nn.Module):
         """How many of the last values a forecast reads by itself, beside the state of the backbone."""
         return max(self.context_length + self.patch_length, self.recent)
 
-    def shortcuts(self) -> list[nn.Parameter]:
-        """Give the parameters that lead past backbone and decoder: anchor, spread, linear path."""
-        return [self.blend, self.spread, *(self.linear.parameters() if self.linear is not None else ())]
+    @property
+    def trained_origins(self) -> int | None:
+        """On how many origins of a window it is trained; None for all."""
+        decoder = self.decoder.trained_origins
+        if self.known_path is None:
+            return decoder
+        return min(decoder or _STEPS_AHEAD, max(8, _STEPS_AHEAD // self.decoder.reach))
 
-    def scaled(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL, targets: Tensor | None = None) -> Scaled:
+    def shortcuts(self) -> list[nn.Parameter]:
+        """Give the parameters that lead past backbone and decoder: anchor, spread, linear paths."""
+        paths = [self.linear, None if self.known_path is None else self.known_path.linear]
+        return [self.blend, self.spread, *(p for path in paths if path is not None for p in path.parameters())]
+
+    def scaled(
+        self,
+        values: Tensor,
+        cutoffs: Tensor,
+        origins: slice = ALL,
+        targets: Tensor | None = None,
+        covariates: Covariates | None = None,
+    ) -> Scaled:
         """Forecast from the chosen origins of windows (B, T), T a multiple of P, NaN where a value cannot be read.
 
         `cutoffs` (B,) are the calendar ordinals of the windows' last steps. `targets` (B, n origins, reach), NaN where
-        unknown, come true after each origin; in training they lead a decoder that asks for them.
+        unknown, come true after each origin; in training they lead a decoder that asks for them. `covariates` are those
+        of the windows' steps and, where known, of the steps after; of no effect for a network that reads none.
         """
-        patches = self.read(values, cutoffs)
+        patches = self.read(values, cutoffs, covariates)
         return self.decode(patches, self.backbone(self.tokens(patches)), origins, targets)
 
-    def forward(self, values: Tensor, cutoffs: Tensor, origins: slice = ALL) -> Tensor:
-        """Give the quantiles (B, n origins, H, Q) of windows (B, T) in the units of the data, in order."""
-        if self.decoder.reach >= self.horizon:
-            return self.scaled(values, cutoffs, origins).in_units()
-        patches = self.read(values, cutoffs)
+    def forward(
+        self,
+        values: Tensor,
+        cutoffs: Tensor,
+        origins: slice = ALL,
+        covariates: Covariates | None = None,
+        horizon: int | None = None,
+    ) -> Tensor:
+        """Give the quantiles (B, n origins, H, Q) of windows (B, T) in the units of the data, in order.
+
+        `horizon` is that of the network where none is given; another is for a decoder that feeds its forecasts back.
+        """
+        horizon = horizon or self.horizon
+        if self.decoder.reach >= horizon:
+            return self.scaled(values, cutoffs, origins, covariates=covariates).in_units()[:, :, :horizon]
+        patches = self.read(values, cutoffs, covariates)
         tokens, state, begin, forecasts = self.tokens(patches), None, 0, []
         window = pad(values, (self.reading, 0), value=torch.nan)
+        beside = covariates and covariates.padded(self.reading)
         for n in range(*origins.indices(tokens.shape[1])):
             states, state = self.backbone.advance(tokens[:, begin : n + 1], state)
             begin = n + 1
-            last = window[:, begin * self.patch_length : begin * self.patch_length + self.reading]
-            forecasts.append(
-                self.forecast(last, cutoffs - (tokens.shape[1] - begin) * self.patch_length, states, state)
-            )
+            end = begin * self.patch_length + self.reading
+            ordinals = cutoffs - (tokens.shape[1] - begin) * self.patch_length
+            last = beside and beside.until(end, horizon).last(self.reading)
+            values = window[:, end - self.reading : end]
+            forecasts.append(self.forecast(values, ordinals, states, state, covariates=last, horizon=horizon))
         return torch.stack(forecasts, dim=1)
 
     def forecast(
-        self, values: Tensor, ordinals: Tensor, states: Tensor, state: State, patch: Patches | None = None
+        self,
+        values: Tensor,
+        ordinals: Tensor,
+        states: Tensor,
+        state: State,
+        patch: Patches | None = None,
+        covariates: Covariates | None = None,
+        horizon: int | None = None,
     ) -> Tensor:
         """Give the quantiles (B, H, Q) after the last of `values` (B, reading), at `ordinals` (B,).
 
         `states` (B, n, D) end with that of the last patch; `state` is what the backbone carries on from there. `patch`
-        is that last one, where it was read already.
+        is that last one, where it was read already. `covariates` are those beside the values, and ahead.
         """
-        patch = patch or self.read_last(values, ordinals)
+        horizon = horizon or self.horizon
+        patch = patch or self.read_last(values, ordinals, covariates)
         first = self.decode(patch, states[:, -1:], LAST).in_units().squeeze(1)
-        return first if first.shape[1] >= self.horizon else roll_out(self, first, values, ordinals, state)
+        if first.shape[1] >= horizon:
+            return first[:, :horizon]
+        return roll_out(self, first, values, ordinals, state, covariates, horizon)
 
-    def read(self, values: Tensor, cutoffs: Tensor) -> Patches:
+    def read(self, values: Tensor, cutoffs: Tensor, covariates: Covariates | None = None) -> Patches:
         """Cut windows (B, T) into patches."""
         P = self.patch_length
         if values.shape[1] % P:
@@ -182,9 +233,10 @@ class ForecastNetwork(nn.Module):
         tokens = values.shape[1] // P
         ordinals = cutoffs.unsqueeze(1) + torch.arange(1 - tokens, 1, device=cutoffs.device) * P
         patches, patches_readable = (x.unflatten(1, (tokens, P)) for x in (values, readable))
-        return Patches(patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals)
+        beside = None if self.reader is None else self.reader.read(_given(covariates))
+        return Patches(patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, beside)
 
-    def read_last(self, values: Tensor, ordinals: Tensor) -> Patches:
+    def read_last(self, values: Tensor, ordinals: Tensor, covariates: Covariates | None = None) -> Patches:
         """Give the one patch that ends with the last of `values` (B, reading), at `ordinals` (B,)."""
         P, L = self.patch_length, self.context_length
         readable = values.isfinite()
@@ -194,11 +246,13 @@ class ForecastNetwork(nn.Module):
         recent, recent_readable = (x[:, -self.recent :].unsqueeze(1) for x in (values, readable))
         both = of_windows(*(x[:, -L - P :].unfold(1, L, P) for x in (values, readable)))  # (B, 2)
         ends, before = both.at(LAST), both.at(slice(1))
-        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals.unsqueeze(1))
+        beside = None if self.reader is None else self.reader.read_last(_given(covariates))
+        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals.unsqueeze(1), beside)
 
     def tokens(self, patches: Patches) -> Tensor:
         """Give the tokens (B, N, D) that the backbone reads."""
-        return self.embedding(patches.values, patches.readable, patches.ends, patches.before, patches.ordinals)
+        beside = None if patches.covariates is None else patches.covariates.tokens
+        return self.embedding(patches.values, patches.readable, patches.ends, patches.before, patches.ordinals, beside)
 
     def decode(self, patches: Patches, states: Tensor, origins: slice, targets: Tensor | None = None) -> Scaled:
         """Give the forecasts from the chosen origins of patches and their states (B, N, D)."""
@@ -206,7 +260,18 @@ class ForecastNetwork(nn.Module):
         blend = self.blend.sigmoid()
         anchor = blend * ends.last.unsqueeze(-1) + (1 - blend) * ends.location.unsqueeze(-1)  # (B, n, reach)
         shift = torch.zeros_like(anchor) if self.linear is None else self.linear(patches)[:, origins]
+        shift = shift.unsqueeze(-1)  # (B, n, reach, 1), or with Q
+        if self.known_path is not None and self.reader is not None and patches.covariates is not None:
+            ahead = self.reader.ahead(patches.covariates, origins, self.decoder.reach)
+            shift = shift + self.known_path(states[:, origins], ahead)
         if targets is not None:  # in the units of what the decoder gives
-            targets = ((targets - anchor) / ends.divisor.unsqueeze(-1) - shift).detach()
+            said = shift[..., min(self.median, shift.shape[-1] - 1)]
+            targets = ((targets - anchor) / ends.divisor.unsqueeze(-1) - said).detach()
         quantiles = self.decoder(states, origins, targets=targets).to(anchor.dtype)
-        return Scaled(quantiles + shift.unsqueeze(-1) + self.spread, anchor, ends.scale.unsqueeze(-1), ends.count)
+        return Scaled(quantiles + shift + self.spread, anchor, ends.scale.unsqueeze(-1), ends.count)
+
+
+def _given(covariates: Covariates | None) -> Covariates:
+    if covariates is None:
+        raise ValueError("`covariates` is None; this network reads some: give those of the windows")
+    return covariates

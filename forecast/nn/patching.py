@@ -17,28 +17,38 @@ class PatchEmbedding(nn.Module):
     """Embed patches of `patch_length` values, each scaled by the running statistics at its own last value.
 
     Between patches the statistics move; their drift is given to the network too, so that nothing of the level is lost.
-    So is the place of the patch's last step in the season (waves of `season_length` steps; 1 for none). A linear map
-    plus a residual MLP (as in TimesFM, arXiv 2310.10688).
+    So is the place of the patch's last step in the season (waves of `season_length` steps; 1 for none), and what is
+    told beside the patches, `beside` features each. A linear map plus a residual MLP (as in TimesFM, arXiv 2310.10688).
     """
 
-    def __init__(self, patch_length: int, width: int, season_length: int):
+    def __init__(self, patch_length: int, width: int, season_length: int, beside: int = 0):
         super().__init__()
         self.season_length = season_length
         self.harmonics = min(_HARMONICS, season_length // 2)
-        features = 2 * patch_length + 2 + 2 * self.harmonics
+        features = 2 * patch_length + 2 + 2 * self.harmonics + beside
         self.linear = nn.Linear(features, width)
         self.hidden = nn.Sequential(nn.Linear(features, width), nn.SiLU(), nn.Linear(width, width, bias=False))
 
-    def forward(self, patches: Tensor, readable: Tensor, ends: Running, before: Running, ordinals: Tensor) -> Tensor:
+    def forward(
+        self,
+        patches: Tensor,
+        readable: Tensor,
+        ends: Running,
+        before: Running,
+        ordinals: Tensor,
+        beside: Tensor | None = None,
+    ) -> Tensor:
         """Give tokens (B, N, D) of patches and their mask (B, N, P).
 
         `ends` are the statistics at the patches' ends, `before` those one patch earlier; `ordinals` (B, N) are the
-        calendar ordinals of the patches' last steps.
+        calendar ordinals of the patches' last steps; `beside` (B, N, F) is what is told beside them.
         """
         scaled = (patches - ends.location.unsqueeze(-1)) / ends.divisor.unsqueeze(-1)
         features = [torch.where(readable, scaled, 0.0), readable.to(scaled.dtype), _drift(before, ends)]
         if self.harmonics:
             features.append(self._place(ordinals).to(scaled.dtype))
+        if beside is not None:
+            features.append(beside)
         x = torch.cat(features, dim=-1)
         return self.linear(x) + self.hidden(x)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from forecast.nn.covariates import Covariates
 from forecast.nn.states import map_state
 
 if TYPE_CHECKING:
@@ -17,11 +18,20 @@ _ROWS = 8192  # paths that are followed together: bounds memory
 _POINTS = 8  # of each path's own distribution that the quantiles over all paths are taken of
 
 
-def roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinals: Tensor, state) -> Tensor:
+def roll_out(
+    network: "ForecastNetwork",
+    first: Tensor,
+    values: Tensor,
+    ordinals: Tensor,
+    state,
+    covariates: Covariates | None,
+    horizon: int,
+) -> Tensor:
     """Give quantiles (B, H, Q) whose first patch, (B, P, Q) in the units of the data and in order, is known.
 
-    `values` (B, reading) and `ordinals` (B,) lead to the origin; `state` is what the backbone carries on from it. Along
-    a path all steps of a patch are drawn at one level; the levels of the paths are spread evenly, so that nothing of a
+    `values` (B, reading) and `ordinals` (B,) lead to the origin; `state` is what the backbone carries on from it.
+    `covariates` are those beside the values, and what is known of the steps ahead; past ones are missing there. Along a
+    path all steps of a patch are drawn at one level; the levels of the paths are spread evenly, so that nothing of a
     forecast is left to chance, and mixed anew for each patch.
     """
     paths, group = network.decoder.paths, network.backbone.series
@@ -30,28 +40,39 @@ def roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinals
     for low in range(0, len(first), size):
         which = slice(low, low + size)
         part = map_state(lambda x: x[which], state)  # noqa: B023 (called at once)
-        parts.append(_roll_out(network, first[which], values[which], ordinals[which], part))
+        beside = covariates and covariates.rows(which)
+        parts.append(_roll_out(network, first[which], values[which], ordinals[which], part, beside, horizon))
     return torch.cat(parts)
 
 
-def _roll_out(network: "ForecastNetwork", first: Tensor, values: Tensor, ordinals: Tensor, state) -> Tensor:
+def _roll_out(
+    network: "ForecastNetwork",
+    first: Tensor,
+    values: Tensor,
+    ordinals: Tensor,
+    state,
+    covariates: Covariates | None,
+    horizon: int,
+) -> Tensor:
     paths, P = network.decoder.paths, network.patch_length
     points = at_levels(_even(_POINTS, first), network.normal).T  # (Q, points)
     # Path after path, each with the whole batch: what belongs together in a batch stays together.
     quantiles, values, ordinals = (x.repeat(paths, *[1] * (x.ndim - 1)) for x in (first, values, ordinals))
     state = map_state(lambda x: x.repeat(paths, *[1] * (x.ndim - 1)), state)
+    covariates = covariates and Covariates(*(x.repeat(paths, *[1] * (x.ndim - 1)) for x in covariates))
     steps = [first]
-    while P * len(steps) < network.horizon:
+    while P * len(steps) < horizon:
         order = torch.randperm(paths, generator=torch.Generator().manual_seed(len(steps)))
         drawn = at_levels(_even(paths, first)[order], network.normal).repeat_interleave(len(first), 0)  # (S B, Q)
         values = torch.cat([values[:, P:], _mixed(quantiles, drawn.unsqueeze(-1)).squeeze(-1)], dim=1)
         ordinals = ordinals + P
-        patch = network.read_last(values, ordinals)
+        covariates = covariates and covariates.later(P)
+        patch = network.read_last(values, ordinals, covariates)
         states, state = network.backbone.advance(network.tokens(patch), state)
         quantiles = network.decode(patch, states, slice(-1, None)).in_units().squeeze(1)  # (S B, P, Q)
         pooled = _mixed(quantiles, points).unflatten(0, (paths, -1)).permute(1, 2, 0, 3).flatten(2)  # (B, P, S points)
         steps.append(torch.quantile(pooled, torch.special.ndtr(network.normal), dim=2).permute(1, 2, 0))
-    return torch.cat(steps, dim=1)[:, : network.horizon]
+    return torch.cat(steps, dim=1)[:, :horizon]
 
 
 def _even(count: int, like: Tensor) -> Tensor:

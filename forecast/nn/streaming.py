@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from forecast.nn.covariates import Covariates
 from forecast.nn.network import ForecastNetwork, Patches
 from forecast.nn.states import map_state, tensors_of
 
@@ -27,7 +28,9 @@ class Streams:
 
     `state` is a plain nested dict of tensors, sequences first, whose size does not depend on how much was read:
     `values` (B, reading), the last of each sequence, `seen` (B,), `ordinals` (B,) of the last value, `newest` (B, D),
-    the backbone's state at it, and `phases`, what the backbone carries on, with a second axis of P.
+    the backbone's state at it, and `phases`, what the backbone carries on, with a second axis of P. Where the network
+    reads covariates, also `past` and `known` (B, reading, C) and `static` (B, C); each call then takes those of the new
+    steps, and those ahead where it forecasts.
 
     Sequences are named by their rows, (B,) int64, each at most once in a call. Where the backbone reads sequences in
     groups of `series`, a group lies in consecutive rows and is carried as a whole.
@@ -69,37 +72,48 @@ class Streams:
         self.state = map_state(lambda kept, new: torch.cat([kept, new]), self.state, more)
 
     @torch.inference_mode()
-    def place(self, rows: Tensor, ordinals: Tensor) -> None:
-        """Let sequences of which nothing was read yet begin at `ordinals` (B,)."""
-        self._put(rows, ordinals=ordinals - 1)
+    def place(self, rows: Tensor, ordinals: Tensor, static: Tensor | None = None) -> None:
+        """Let sequences of which nothing was read yet begin at `ordinals` (B,), with static covariates (B, C)."""
+        self._put(rows, ordinals=ordinals - 1, **({} if static is None else {"static": static}))
 
-    def begin(self, rows: Tensor, values: Tensor, ordinals: Tensor) -> Tensor:
+    def begin(self, rows: Tensor, values: Tensor, ordinals: Tensor, covariates: Covariates | None = None) -> Tensor:
         """Read the histories (B, T) of sequences of which nothing was read yet, up to `ordinals` (B,).
 
         Gives their quantiles (B, H, Q).
         """
-        self.place(rows, ordinals - values.shape[1] + 1)
-        self.advance(rows, values)
-        return self.forecast(rows)
+        self.place(rows, ordinals - values.shape[1] + 1, covariates and covariates.static)
+        self.advance(rows, values, covariates)
+        return self.forecast(rows, covariates and covariates.known[:, values.shape[1] :])
 
     @torch.inference_mode()
-    def advance(self, rows: Tensor, values: Tensor) -> None:
+    def advance(self, rows: Tensor, values: Tensor, covariates: Covariates | None = None) -> None:
         """Take n more values (B, n), NaN where they are missing, of sequences."""
-        for some, read in self._parts(rows, values):
+        for which in self._parts(rows):
+            some, read, beside = rows[which], values[which], covariates and covariates.rows(which)
             longest = self.network.patch_length * _TOKENS_OF_ONE
-            for part in read.split(max(1, min(longest, _TOKENS // len(some))), dim=1):
-                self._advance(some, part)
+            size, done = max(1, min(longest, _TOKENS // len(some))), 0
+            for part in read.split(size, dim=1):
+                done += part.shape[1]
+                self._advance(some, part, beside and beside.until(done, 0).last(part.shape[1]))
 
     @torch.inference_mode()
-    def step(self, rows: Tensor, values: Tensor) -> Tensor:
+    def step(self, rows: Tensor, values: Tensor, covariates: Covariates | None = None) -> Tensor:
         """Take one more value (B,), NaN where it is missing, of sequences; give their quantiles (B, H, Q)."""
-        parts = self._parts(rows, values.unsqueeze(1))
-        return torch.cat([self._forecast(some, self._advance(some, value)) for some, value in parts])
+        forecasts = []
+        for which in self._parts(rows):
+            some, beside = rows[which], covariates and covariates.rows(which)
+            patch = self._advance(some, values[which].unsqueeze(1), beside)
+            forecasts.append(self._forecast(some, patch, beside and beside.known[:, 1:]))
+        return torch.cat(forecasts)
 
     @torch.inference_mode()
-    def forecast(self, rows: Tensor) -> Tensor:
-        """Give the quantiles (B, H, Q) of sequences after their last values."""
-        return torch.cat([self._forecast(some) for some, _ in self._parts(rows, rows)])
+    def forecast(self, rows: Tensor, ahead: Tensor | None = None) -> Tensor:
+        """Give the quantiles (B, H, Q) of sequences after their last values.
+
+        `ahead` (B, A, C) are known covariates of the steps after.
+        """
+        parts = [(rows[which], None if ahead is None else ahead[which]) for which in self._parts(rows)]
+        return torch.cat([self._forecast(some, ahead=known) for some, known in parts])
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -116,13 +130,13 @@ class Streams:
         finally:
             self._undo = None
 
-    def _parts(self, rows: Tensor, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    def _parts(self, rows: Tensor) -> Iterator[slice]:
         """Go through sequences some at a time, groups as a whole."""
         group = self.network.backbone.series
         size = max(1, _TOKENS // group) * group
-        return zip(rows.split(size), values.split(size), strict=True)
+        return (slice(low, low + size) for low in range(0, len(rows), size))
 
-    def _advance(self, rows: Tensor, values: Tensor) -> Patches | None:
+    def _advance(self, rows: Tensor, values: Tensor, covariates: Covariates | None = None) -> Patches | None:
         """Advance each phase to which one of the n new values belongs, all in one batch, lane after lane.
 
         Gives the last patch of each sequence, if it was read by itself.
@@ -133,6 +147,7 @@ class Streams:
         window = torch.cat([state["values"][rows], values.to(state["values"])], dim=1)  # (B, reading + n)
         fill = -reading % P  # so that what is read divides into patches
         filled = pad(window, (fill, 0), value=torch.nan)
+        beside = self._beside(rows, covariates)
         # Lane l holds the tokens that end with the new values l, l + P, l + 2 P, ...: the first lanes one more than
         # the others.
         longest, first = -(-n // P), (n - 1) % P + 1
@@ -145,7 +160,11 @@ class Streams:
             lane = torch.arange(lanes.start, lanes.stop, device=rows.device).unsqueeze(1)
             cutoffs = (ordinals + lane + 1 + (tokens - 1) * P).flatten()
             index = _index(rows.repeat(len(lanes)), ((seen + lane) % P).flatten())
-            read = network.read_last(cut[:, fill:], cutoffs) if tokens == 1 else network.read(cut, cutoffs)
+            lanes_beside = beside and _lanes(beside, fill, reading + (tokens - 1) * P, lanes, n)
+            if tokens == 1:
+                read = network.read_last(cut[:, fill:], cutoffs, lanes_beside and lanes_beside.last(reading))
+            else:
+                read = network.read(cut, cutoffs, lanes_beside)
             carried = map_state(lambda x: x[index], state["phases"])  # noqa: B023 (called at once)
             states, carried = network.backbone.advance(network.tokens(read)[:, -tokens:], carried)
             advanced.append((index, carried))
@@ -155,16 +174,34 @@ class Streams:
             map_state(lambda kept, new: self._replace(kept, index, new), state["phases"], carried)  # noqa: B023
         assert newest is not None
         self._put(rows, values=window[:, n:], seen=seen + n, ordinals=ordinals + n, newest=newest)
+        if beside is not None:
+            self._put(rows, past=beside.past[:, n:], known=beside.known[:, n : n + reading])
         return patch
 
-    def _forecast(self, rows: Tensor, patch: Patches | None = None) -> Tensor:
+    def _beside(self, rows: Tensor, covariates: Covariates | None) -> Covariates | None:
+        """Give the covariates of the last steps, followed by those of new ones."""
+        if self.network.reader is None:
+            return None
+        if covariates is None:
+            raise ValueError("`covariates` is None; this network reads some: give those of the new steps")
+        kept = (self.state[name][rows] for name in ("past", "known"))
+        new = (covariates.past, covariates.known)
+        past, known = (torch.cat([old, more.to(old)], dim=1) for old, more in zip(kept, new, strict=True))
+        return Covariates(past, known, self.state["static"][rows])
+
+    def _forecast(self, rows: Tensor, patch: Patches | None = None, ahead: Tensor | None = None) -> Tensor:
         network, state = self.network, self.state
         values, ordinals, newest, seen = (state[name][rows] for name in ("values", "ordinals", "newest", "seen"))
         carried = None  # only what is rolled out needs it
         if network.decoder.reach < network.horizon:
             index = _index(rows, (seen - 1) % network.patch_length)
             carried = map_state(lambda x: x[index], state["phases"])
-        return network.forecast(values, ordinals, newest.unsqueeze(1), carried, patch)
+        beside = None
+        if network.reader is not None:
+            past, known, static = (state[name][rows] for name in ("past", "known", "static"))
+            after = known[:, :0] if ahead is None else ahead.to(known)
+            beside = Covariates(past, torch.cat([known, after], dim=1), static)
+        return network.forecast(values, ordinals, newest.unsqueeze(1), carried, patch, beside)
 
     def _put(self, rows: Tensor, **parts: Tensor) -> None:
         for name, new in parts.items():
@@ -182,13 +219,30 @@ def _nothing_read(network: ForecastNetwork, count: int) -> dict[str, Any]:
     numbers = torch.zeros(count, dtype=torch.int64, device=like.device)
     # Phase after phase, each with all sequences: what belongs together in a batch stays together.
     phases = network.backbone.init_state(P * count)
-    return {
+    state = {
         "values": like.new_full((count, network.reading), torch.nan),
         "seen": numbers,
         "ordinals": numbers.clone(),
         "newest": like.new_zeros(count, network.embedding.linear.out_features),
         "phases": map_state(lambda x: x.unflatten(0, (P, count)).transpose(0, 1).clone(), phases),
     }
+    if network.reader is not None:
+        layout = network.reader.layout
+        state["past"] = like.new_full((count, network.reading, len(layout.past)), torch.nan)
+        state["known"] = like.new_full((count, network.reading, len(layout.known)), torch.nan)
+        state["static"] = like.new_full((count, len(layout.static)), torch.nan)
+    return state
+
+
+def _lanes(beside: Covariates, fill: int, size: int, lanes: range, n: int) -> Covariates:
+    """Give the covariates of each lane's `fill + size` steps, lane after lane; what is ahead only of a single value."""
+    filled = beside.padded(fill)
+    ahead = beside.known.shape[1] - beside.past.shape[1] if n == 1 else 0
+    past, known = (
+        x.unfold(1, fill + size + more, 1)[:, 1 + lanes.start : 1 + lanes.stop].permute(1, 0, 3, 2).flatten(0, 1)
+        for x, more in ((filled.past, 0), (filled.known, ahead))
+    )
+    return Covariates(past, known, beside.static.repeat(len(lanes), 1))
 
 
 def _index(rows: Tensor, phases: Tensor) -> Any:

@@ -1,6 +1,7 @@
 """Plots: a ledger (or a plain frame) in, a matplotlib Figure out; one function, one file.
 
-Figures are made without pyplot: nothing is shown, no window opens, no figure stays open behind the caller's back.
+Frames may be of pandas or polars. Figures are made without pyplot: nothing is shown, no window opens, no figure stays
+open behind the caller's back.
 Save one with `figure.savefig("name.png")`. No torch here: what is drawn comes as arrays and frames.
 """
 
@@ -12,14 +13,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forecast.plots.alignment import plot_alignments
     from forecast.plots.attention import plot_attention, plot_attention_across_series, plot_attention_by_lag
+    from forecast.plots.backtest import plot_backtest
     from forecast.plots.calibration import plot_calibration
     from forecast.plots.cost import plot_cost
+    from forecast.plots.covariates import plot_covariates
     from forecast.plots.effects import plot_effects
     from forecast.plots.error import plot_error_by_cutoff, plot_error_by_step
+    from forecast.plots.fan import plot_forecast
     from forecast.plots.folds import plot_folds
     from forecast.plots.forecasts import plot_forecasts
     from forecast.plots.gates import plot_gates
     from forecast.plots.gradient_reach import plot_gradient_reach
+    from forecast.plots.learning_curve import plot_learning_curve
     from forecast.plots.occlusion import plot_occlusion
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
@@ -29,15 +34,19 @@ _HOMES = {
     "plot_attention": "attention",
     "plot_attention_across_series": "attention",
     "plot_attention_by_lag": "attention",
+    "plot_backtest": "backtest",
     "plot_calibration": "calibration",
     "plot_cost": "cost",
+    "plot_covariates": "covariates",
     "plot_effects": "effects",
     "plot_error_by_cutoff": "error",
     "plot_error_by_step": "error",
     "plot_folds": "folds",
+    "plot_forecast": "fan",
     "plot_forecasts": "forecasts",
     "plot_gates": "gates",
     "plot_gradient_reach": "gradient_reach",
+    "plot_learning_curve": "learning_curve",
     "plot_occlusion": "occlusion",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
@@ -48,15 +57,19 @@ __all__ = [
     "plot_attention",
     "plot_attention_across_series",
     "plot_attention_by_lag",
+    "plot_backtest",
     "plot_calibration",
     "plot_cost",
+    "plot_covariates",
     "plot_effects",
     "plot_error_by_cutoff",
     "plot_error_by_step",
     "plot_folds",
+    "plot_forecast",
     "plot_forecasts",
     "plot_gates",
     "plot_gradient_reach",
+    "plot_learning_curve",
     "plot_occlusion",
     "plot_receptive_field",
     "plot_skill",

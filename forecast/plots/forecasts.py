@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from forecast.evaluation.columns import level_columns
+from forecast.plots.bands import bands_of, draw_cutoff, draw_forecast, draw_values, keys
 from forecast.plots.extent import count, extent
 from forecast.plots.focus import best_of_each
-from forecast.plots.style import (
-    INK,
-    MUTED,
-    families,
-    family_colours,
-    instants,
-    look,
-    shorten,
-    time_axis,
-)
+from forecast.plots.frames import as_pandas, chosen, tail_before
+from forecast.plots.style import INK, MUTED, families, family_colours, legend, look, panels, shorten, time_axis
 
 if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
 
 _MOST = 5  # as many as the library knows: none of them is left out
-_BANDS = ((0.8, 0.22), (0.5, 0.42))
 
 
 def plot_forecasts(
     ledger: Ledger,
     history: pd.DataFrame | None = None,
-    unique_ids: Sequence | None = None,
+    ids: Sequence | None = None,
     cutoff=None,
     forecasters: Sequence[str] | None = None,
     tail: int | None = None,
+    *,
+    ax: Axes | Iterable[Axes] | None = None,
 ) -> Figure:
     """Draw the forecasts of one cutoff: a row of panels per series, a column per forecaster.
 
@@ -48,67 +39,37 @@ def plot_forecasts(
     the first is drawn.
 
     `history` is a long frame (`unique_id, ds, y`); without it the actuals that the ledger holds up to the cutoff are
-    drawn. `unique_ids` defaults to the first three series, `cutoff` to the last one with an actual, `forecasters` to
+    drawn. `ids` defaults to the first three series, `cutoff` to the last one with an actual, `forecasters` to
     the one with the lowest MAE of each family (at most five), `tail` (values of history before the cutoff) to twice the
-    horizon.
+    horizon. `ax` holds as many axes as panels, row by row.
 
     Raises ValueError that names the argument where a series, cutoff or forecaster is not in the ledger.
     """
-    table = ledger.forecasts
-    ids = _chosen("unique_ids", unique_ids, list(table["unique_id"].unique()), 3)
+    table, where = ledger.forecasts, "the ledger"
+    ids = chosen("ids", ids, list(table["unique_id"].unique()), 3, where)
     cutoff = _cutoff(table, cutoff)
     everyone = list(ledger.forecasters)
     family_of = families(everyone, ledger.fits)
-    names = best_of_each(ledger)[:_MOST] if forecasters is None else _chosen("forecasters", forecasters, everyone, 1)
+    names = best_of_each(ledger)[:_MOST] if forecasters is None else forecasters
+    names = chosen("forecasters", names, everyone, _MOST, where)
     tail = 2 * extent(ledger).steps if tail is None else tail
-    past = table if history is None else history
-    colours = family_colours(list(family_of.values()))
+    past = table if history is None else as_pandas(history, "history", stamps=["ds"])
+    colours, bands = family_colours(list(family_of.values())), bands_of(table, None)
     with look():
         size = (min(3.0 + 2.3 * len(names), 13.0), 1.2 + 1.55 * len(ids))
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(len(ids), len(names), squeeze=False, sharex=True, sharey="row")
-        for i, unique_id in enumerate(ids):
-            before = _before(past, unique_id, cutoff, tail)
-            for k, name in enumerate(names):
-                ax, rows = axes[i, k], _forecast(table, name, unique_id, cutoff)
-                _fan(ax, before, rows, cutoff, colours[family_of[name]])
-                time_axis(ax, pd.Index([cutoff]), ticks=4, label=False)
-                if i == 0:
-                    ax.set_title(shorten(name, 34))
-                if k == 0:
-                    ax.set_ylabel(shorten(unique_id, 18), color=INK, fontweight="bold")
-        figure.suptitle(_title(ledger, names, cutoff), x=0.01, ha="left")
-        _legend(figure)
+        figure, axes = panels(ax, len(ids) * len(names), size, columns=len(names), sharex=True, sharey="row")
+        for place, (unique_id, name) in enumerate(product(ids, names)):
+            before, rows = tail_before(past, unique_id, cutoff, tail), _forecast(table, name, unique_id, cutoff)
+            _fan(axes[place], before, rows, cutoff, bands, colours[family_of[name]])
+            time_axis(axes[place], pd.Index([cutoff]), ticks=4, label=False)
+            if place < len(names) or ax is not None:
+                axes[place].set_title(shorten(name, 34))
+            if place % len(names) == 0:
+                axes[place].set_ylabel(shorten(unique_id, 18), color=INK, fontweight="bold")
+        if ax is None:
+            figure.suptitle(_title(ledger, names, cutoff), x=0.01, ha="left")
+        legend(figure, axes, keys(bands, actual=True), given=ax is not None)
     return figure
-
-
-def central_interval(rows: pd.DataFrame, coverage: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Lower and upper edges (rows,) of the central interval of nominal `coverage`; None beyond the outermost levels.
-
-    Levels between those of the ledger are interpolated linearly in the quantile level.
-    """
-    columns = level_columns(rows)
-    levels = np.array(sorted(columns))
-    wanted = np.array([0.5 - coverage / 2, 0.5 + coverage / 2])
-    # A hair of slack: 0.5 - 0.8 / 2 is not exactly the 0.1 that names a column.
-    if len(levels) == 0 or wanted[0] < levels[0] - 1e-9 or wanted[1] > levels[-1] + 1e-9:
-        return None
-    values = rows[[columns[level] for level in levels]].to_numpy(dtype=float)
-    edges = np.array([np.interp(wanted, levels, row) for row in values]).reshape(-1, 2)
-    return edges[:, 0], edges[:, 1]
-
-
-def _chosen(argument: str, wanted: Sequence | None, there: list, most: int) -> list:
-    if wanted is None:
-        return there[:most]
-    if isinstance(wanted, str):
-        raise TypeError(f"`{argument}` must be a list of names, got the string {wanted!r}; pass [{wanted!r}]")
-    unknown = [one for one in wanted if one not in there]
-    if unknown:
-        raise ValueError(f"`{argument}` {unknown[0]!r} is not in the ledger; it holds {_some(there)}")
-    if not len(wanted):
-        raise ValueError(f"`{argument}` is empty; leave it out or name at least one")
-    return list(wanted)
 
 
 def _cutoff(table: pd.DataFrame, cutoff):
@@ -118,18 +79,7 @@ def _cutoff(table: pd.DataFrame, cutoff):
         return observed.max() if len(observed) else there[-1]
     if isinstance(cutoff, str):
         cutoff = pd.Timestamp(cutoff)
-    return _chosen("cutoff", [cutoff], there, 1)[0]
-
-
-def _some(values: list) -> str:
-    shown = ", ".join(str(value) for value in values[:5])
-    return shown if len(values) <= 5 else f"{shown}, ... ({len(values)} in all)"
-
-
-def _before(past: pd.DataFrame, unique_id, cutoff, tail: int) -> pd.DataFrame:
-    rows = past.loc[(past["unique_id"] == unique_id) & (past["ds"] <= cutoff)]
-    rows = rows.drop_duplicates(subset=["ds"]).sort_values(by=["ds"])
-    return rows.iloc[max(len(rows) - tail, 0) :]
+    return chosen("cutoff", [cutoff], there, 1, "the ledger")[0]
 
 
 def _forecast(table: pd.DataFrame, name: str, unique_id, cutoff) -> pd.DataFrame:
@@ -138,22 +88,14 @@ def _forecast(table: pd.DataFrame, name: str, unique_id, cutoff) -> pd.DataFrame
     return rows.drop_duplicates(subset=["step"])
 
 
-def _fan(ax: Axes, before: pd.DataFrame, rows: pd.DataFrame, cutoff, colour: str) -> None:
+def _fan(ax: Axes, before: pd.DataFrame, rows: pd.DataFrame, cutoff, bands: list, colour: str) -> None:
     if not len(rows):
         ax.text(0.5, 0.5, "not forecast", transform=ax.transAxes, ha="center", va="center", color=MUTED)
         return
-    ahead = instants(rows["ds"])
-    for coverage, strength in _BANDS:
-        edges = central_interval(rows, coverage)
-        if edges is not None:
-            # One step has no width to fill: its band becomes a bar.
-            ax.fill_between(ahead, *edges, color=colour, alpha=strength, linewidth=6 if len(rows) == 1 else 0)
-    ax.plot(instants(before["ds"]), before["y"].to_numpy(float), color=MUTED, linewidth=1.0, label="history")
-    dot = "o" if len(rows) == 1 else None
-    # A lone actual between two gaps has no line: small dots keep it visible.
-    ax.plot(ahead, rows["y"].to_numpy(float), color=INK, linewidth=1.1, marker=".", markersize=2.5, label="actual")
-    ax.plot(ahead, rows["prediction"].to_numpy(float), color=colour, linewidth=1.8, marker=dot, label="median")
-    ax.axvline(instants([cutoff])[0], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)))
+    draw_values(ax, before, past=True)
+    draw_values(ax, rows, past=False)
+    draw_forecast(ax, rows, bands, colour)
+    draw_cutoff(ax, cutoff)
 
 
 def _title(ledger: Ledger, names: list[str], cutoff) -> str:
@@ -163,15 +105,3 @@ def _title(ledger: Ledger, names: list[str], cutoff) -> str:
     zone = getattr(cutoff, "tzinfo", None)
     when = cutoff if zone is None else f"{cutoff} ({zone})"
     return f"Forecasts made at {when}, {count(extent(ledger).steps, 'step')} ahead (in the units of y{note})"
-
-
-def _legend(figure: Figure) -> None:
-    keys = [
-        Line2D([], [], color=MUTED, linewidth=1.0, label="history"),
-        Line2D([], [], color=INK, linewidth=1.1, marker=".", markersize=3, label="actual"),
-        Line2D([], [], color=MUTED, linewidth=1.8, label="median forecast"),
-        Patch(color=MUTED, alpha=0.62, linewidth=0, label="50 % interval"),
-        Patch(color=MUTED, alpha=0.28, linewidth=0, label="80 % interval"),
-        Line2D([], [], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), label="cutoff"),
-    ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), handlelength=1.4, columnspacing=1.2)

@@ -6,7 +6,7 @@ differ in lightness and in dash, so that no line is known by colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -78,6 +78,30 @@ def panel(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.add_subplot()
     return root(ax), ax
+
+
+def panels(
+    ax: Axes | Iterable[Axes] | None, count: int, size: tuple[float, float], *, columns: int = 1, **shared
+) -> tuple[Figure, list[Axes]]:
+    """Give `count` panels: those in `ax`, one axes or as many as panels, or a new figure of `size` in `columns`.
+
+    Raises ValueError where `ax` holds another number of axes, or one that belongs to no figure.
+    """
+    if ax is None:
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(-(-count // columns), columns, squeeze=False, **shared).ravel().tolist()
+        for unused in axes[count:]:
+            unused.set_visible(False)
+        return figure, axes[:count]
+    axes = flat(ax)
+    if len(axes) != count:
+        raise ValueError(f"`ax` holds {len(axes)} axes, and {count} panels are drawn; give as many, or ask for as many")
+    return root(axes[0]), axes
+
+
+def flat(ax: Axes | Iterable[Axes]) -> list[Axes]:
+    """Give one axes, or those of a list or an array of any shape, as a list."""
+    return [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))
 
 
 def root(ax: Axes) -> Figure:
@@ -228,16 +252,26 @@ def say_empty(ax: Axes, text: str) -> None:
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=MUTED)
 
 
-def legend_below(ax: Axes, handles: Sequence[Artist], *, points: float = 34.0) -> None:
-    """Put one row of keys under the axes, `points` below its lower edge: outside the data, under the axis label."""
+def legend_below(ax: Axes, handles: Sequence[Artist], *, points: float = 34.0, columns: int | None = None) -> None:
+    """Put keys under the axes, in one row or in `columns`, `points` below its lower edge: under the axis label."""
     below = ax.transAxes + ScaledTranslation(0, -points / 72, root(ax).dpi_scale_trans)
     ax.legend(
         handles=list(handles),
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=below,
-        ncols=len(handles),
+        ncols=columns or len(handles),
         handlelength=1.3,
         columnspacing=1.4,
         borderaxespad=0.0,
     )
+
+
+def legend(figure: Figure, axes: Sequence[Axes], handles: Sequence[Artist], *, given: bool) -> None:
+    """Put the keys of several panels below the figure, or below the last panel where the axes were given."""
+    columns = -(-len(handles) // -(-len(handles) // 7))  # as even as they get
+    if given:
+        legend_below(axes[-1], handles, columns=min(columns, 3))
+    else:
+        where = "outside lower center"
+        figure.legend(handles=list(handles), loc=where, ncols=columns, handlelength=1.4, columnspacing=1.2)

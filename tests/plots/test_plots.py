@@ -18,7 +18,7 @@ from forecast.evaluation.plan import Plan
 from forecast.frame import check_frame
 from forecast.plots import style
 from forecast.plots.focus import best_of_each
-from forecast.plots.forecasts import central_interval
+from forecast.plots.bands import central_interval
 from forecast.plots.svg import embedded_svg
 
 LEDGER_PLOTS = [
@@ -177,7 +177,7 @@ def test_calibration_runs_from_0_to_100_percent_and_its_words_lie_on_no_line(syn
 def test_forecasts_draw_history_actuals_median_and_bands(ledger, history):
     cutoff = ledger.forecasts["cutoff"].iloc[0]
     figure = plots.plot_forecasts(
-        ledger, history, unique_ids=["plant B"], cutoff=cutoff, forecasters=["NLinear", "TCN direct"], tail=30
+        ledger, history, ids=["plant B"], cutoff=cutoff, forecasters=["NLinear", "TCN direct"], tail=30
     )
     render(figure)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["NLinear", "TCN direct"]
@@ -198,7 +198,7 @@ def test_forecasts_draw_history_actuals_median_and_bands(ledger, history):
 
 
 def test_forecasts_without_history_draw_the_actuals_of_earlier_cutoffs(ledger):
-    figure = plots.plot_forecasts(ledger, unique_ids=["plant A"], forecasters=["NLinear"], tail=10)
+    figure = plots.plot_forecasts(ledger, ids=["plant A"], forecasters=["NLinear"], tail=10)
     table = ledger.forecasts
     past = table[(table["unique_id"] == "plant A") & (table["ds"] <= table["cutoff"].max())]
     expected = past.drop_duplicates("ds").sort_values("ds")["y"].tail(10)
@@ -226,7 +226,7 @@ def test_forecasts_show_every_family_that_the_library_knows(ledger):
 @pytest.mark.parametrize(
     ("argument", "value", "message"),
     [
-        ("unique_ids", ["plant Z"], "`unique_ids` 'plant Z' is not in the ledger; it holds plant A, plant B, plant C"),
+        ("ids", ["plant Z"], "`ids` 'plant Z' is not in the ledger; it holds plant A, plant B, plant C"),
         ("forecasters", ["ARIMA"], "`forecasters` 'ARIMA' is not in the ledger"),
         ("cutoff", "1999-01-01", "`cutoff` Timestamp.* is not in the ledger"),
         ("forecasters", [], "`forecasters` is empty"),
@@ -238,8 +238,8 @@ def test_forecasts_refuse_what_is_not_there(ledger, argument, value, message):
 
 
 def test_a_lone_name_instead_of_a_list_is_refused(ledger):
-    with pytest.raises(TypeError, match=r"`unique_ids` must be a list of names, got the string 'plant A'"):
-        plots.plot_forecasts(ledger, unique_ids="plant A")
+    with pytest.raises(TypeError, match=r"`ids` must be a list of names, got the string 'plant A'"):
+        plots.plot_forecasts(ledger, ids="plant A")
 
 
 def test_central_interval_interpolates_between_levels():

@@ -28,24 +28,24 @@ class DecoderModule(nn.Module, ABC):
     progress: float = 1.0
 
     @abstractmethod
-    def forward(
-        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, states: Tensor, origins: slice, *, targets: Tensor | None = None) -> Tensor:
         """Decode at `origins`, a slice along N; quantiles need not be in order.
 
         A decoder reads the states at and before an origin. `targets` (B, n origins, reach), in the units of what is
         given, NaN where unknown, are there in training alone, for decoders that are led by the truth at the steps
-        before. `known_future` (B, n origins, reach, C) holds covariates known ahead; None where there are none.
+        before. What is known ahead reaches the forecast beside the decoder.
         """
 
 
 class Decoder(Hyperparameters, ABC):
     """Hyper-parameters of a decoder: a frozen keyword-only dataclass; sizes set by the task come with `build`.
 
-    One that `streams` reads nothing but the state at its origin, which is all that a stream carries.
+    One that `streams` reads nothing but the state at its origin, which is all that a stream carries. One that `goes_on`
+    can feed its forecasts back beyond the horizon that it was trained for.
     """
 
     streams: ClassVar[bool] = False
+    goes_on: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, width: int, horizon: int, quantile_levels: Sequence[float], patch_length: int) -> DecoderModule:

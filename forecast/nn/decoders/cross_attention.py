@@ -89,11 +89,9 @@ class CrossAttentionModule(DecoderModule):
         self.dropout = nn.Dropout(config.dropout)
         self.readout = Readout(width, patch_length, levels)
 
-    def forward(
-        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, states: Tensor, origins: slice, *, targets: Tensor | None = None) -> Tensor:
         """(B, N, D) -> (B, n origins, H, Q)."""
-        del targets, known_future
+        del targets
         x, states, ahead, mask = self._begin(states, origins)
         for block in self.blocks:
             x = block(x, states, ahead, mask)

@@ -36,9 +36,7 @@ class DirectModule(DecoderModule):
         self.dropout = nn.Dropout(dropout)
         self.readout = Readout(width, reach, levels)
 
-    def forward(
-        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
-    ) -> Tensor:
-        """(B, N, D) -> (B, n origins, reach, Q); what is known ahead has no way into one linear map of the state."""
-        del targets, known_future
+    def forward(self, states: Tensor, origins: slice, *, targets: Tensor | None = None) -> Tensor:
+        """(B, N, D) -> (B, n origins, reach, Q)."""
+        del targets
         return self.readout(self.dropout(self.norm(states[:, origins])))

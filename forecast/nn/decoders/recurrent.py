@@ -154,9 +154,6 @@ class RecurrentDecoderModule(DecoderModule):
         self.reach = stepper.horizon
         self.stepper = stepper
 
-    def forward(
-        self, states: Tensor, origins: slice, *, targets: Tensor | None = None, known_future: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, states: Tensor, origins: slice, *, targets: Tensor | None = None) -> Tensor:
         """(B, N, D) -> (B, n origins, H, Q)."""
-        del known_future
         return self.stepper(states, origins, targets, self.progress)

@@ -20,6 +20,7 @@ class Recursive(Decoder):
     """
 
     streams = True
+    goes_on = True
     dropout: float = 0.1
     paths: int = 64
 

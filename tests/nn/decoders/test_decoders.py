@@ -142,11 +142,11 @@ def test_it_is_trained_on_few_origins_that_reach_the_last_and_told_how_far_train
     seen = []
     loss = NetworkTraining.loss
 
-    def watch(self, values, observed, cutoffs, origins):
+    def watch(self, batch, origins):
         if self.training:
-            tokens = (values.shape[1] - self.horizon) // self.network.patch_length
+            tokens = (batch.values.shape[1] - self.horizon) // self.network.patch_length
             seen.append((list(range(tokens))[origins], tokens, self.network.decoder.progress))
-        return loss(self, values, observed, cutoffs, origins)
+        return loss(self, batch, origins)
 
     monkeypatch.setattr(NetworkTraining, "loss", watch)
     training = Training(steps=4, validation_length=0)

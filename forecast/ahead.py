@@ -1,0 +1,143 @@
+"""Known covariates ahead of a panel: put there from a frame, asked for where they are missing. S series, H horizon."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from forecast.frame import ID, TIME, FrameError, Panel
+from forecast.frame.covariates import Covariates
+from forecast.frame.future import check_future
+from forecast.origins import Origins, ordinals_of, origins_of
+
+_GATHERED = 1 << 22  # values looked at together: bounds memory
+_HELP = "forecaster.future_frame() gives the rows to fill in"
+
+
+def with_future(panel: Panel, future, door: Mapping[str, Any]) -> Panel:
+    """Give the panel with what a frame says of its known covariates after the end of each series.
+
+    Parameters
+    ----------
+    panel: the history; before series are selected, or the ids of others in `future` are refused as unknown.
+    future: a frame with id, stamp and every known column; its rows up to a series' end are not read, nor are its other
+        columns. It may leave out series and rows: `check_known` tells whether what is needed is there.
+    door: the options of `fit`, of which `columns` and `unsorted` hold here too.
+
+    Raises
+    ------
+    FrameError: `future` may not enter (see `frame.future.check_future`), or has no row after the end of its series.
+    TypeError: `future` is no frame.
+    ValueError: the panel has no known covariates.
+
+    """
+    covariates = panel.covariates
+    if covariates is None or not covariates.known.columns:
+        raise ValueError(
+            "`future` was given, but no column has the role known, so that nothing in it would be read: declare some "
+            "at fit, roles=Roles(known=(...,)), or leave `future` out"
+        )
+    options = {name: door[name] for name in ("columns", "unsorted") if name in door}
+    try:
+        told, calendar = check_future(future, panel, **options)
+    except (FrameError, TypeError) as error:
+        raise type(error)(f"`future`: {error}. {_HELP}") from error
+    given = told.stops > told.starts
+    ends = told.first + (told.stops - told.starts) - 1
+    if not (given & (ends > panel.last)).any():
+        series = int(given.argmax())
+        raise FrameError(
+            f"`future` has no row after the end of its series: {panel.id_of(series)!r} ends at "
+            f"{panel.calendar.stamp(int(panel.last[series]))}, its last row in `future` is at "
+            f"{calendar.stamp(int(ends[series]))}. Give the steps that come after; {_HELP}"
+        )
+    return replace(panel, calendar=calendar, covariates=_appended(covariates, told, panel.last))
+
+
+def _appended(covariates: Covariates, told: Covariates, last: np.ndarray) -> Covariates:
+    """Give the covariates with the rows of `told` after the ordinals `last` (S,) put in, over an array of their own."""
+    lengths, rows = covariates.stops - covariates.starts, told.stops - told.starts
+    lengths = np.where(rows > 0, np.maximum(lengths, told.first + rows - covariates.first), lengths)
+    if (empty := int((lengths - (covariates.stops - covariates.starts) - rows).sum())) > 10 * rows.sum() + 1_000_000:
+        raise FrameError(
+            f"`future` leaves {empty} rows out between the ends of the series and its own rows: too many to make room "
+            f"for. Correct the stamps; {_HELP}"
+        )
+    stops = np.cumsum(lengths)
+    starts = stops - lengths
+    numbers = np.full((stops[-1], len(told.known.columns)), np.nan, dtype="float32")
+    for series, begin in enumerate(starts):
+        own = covariates.known.numbers[covariates.starts[series] : covariates.stops[series]]
+        numbers[begin : begin + len(own)] = own
+        skipped = max(0, int(last[series] + 1 - told.first[series]))
+        new = told.known.numbers[told.starts[series] : told.stops[series]][skipped:]
+        begin += told.first[series] + skipped - covariates.first[series]
+        numbers[begin : begin + len(new)] = new
+    return replace(covariates, known=replace(told.known, numbers=numbers), starts=starts, stops=stops)
+
+
+def check_known(panel: Panel, origins: Origins, horizon: int) -> None:
+    """Refuse origins of which the known covariates of some step are not there.
+
+    In the rows of the panel itself a known value may be missing, as any other value; after them none may.
+
+    Raises
+    ------
+    FrameError: names the first series, column and stamp, and the rows that are expected.
+
+    """
+    covariates = panel.covariates
+    if covariates is None or not covariates.known.columns:
+        return
+    origins = origins.take(origins.cutoffs + horizon > panel.last[origins.series])
+    steps = np.arange(1, horizon + 1)
+    size = max(1, _GATHERED // (horizon * len(covariates.known.columns)))
+    for low in range(0, len(origins), size):
+        part = origins.take(slice(low, low + size))
+        ordinals, series = part.cutoffs[:, None] + steps, part.series[:, None]
+        rows = covariates.starts[series] + ordinals - covariates.first[series]
+        inside = rows < covariates.stops[series]
+        missing = np.isnan(covariates.known.numbers[np.where(inside, rows, 0)]) | ~inside[..., None]
+        missing &= (ordinals > panel.last[series])[..., None]  # (M, H, C)
+        if missing.any():
+            origin, step, column = (int(place) for place in np.argwhere(missing)[0])
+            end = panel.last[part.series[origin]]
+            begin, stop = max(int(part.cutoffs[origin]), int(end)) + 1, int(part.cutoffs[origin]) + horizon
+            stamp = panel.calendar.stamp
+            raise FrameError(
+                f"series {panel.id_of(int(part.series[origin]))!r}: `{covariates.known.columns[column].name}` is not "
+                f"known at {stamp(int(ordinals[origin, step]))} (step {step + 1}); expected {stamp(begin)} to "
+                f"{stamp(stop)}, {stop + 1 - begin} rows. Give them in `future`; {_HELP}"
+            )
+
+
+def future_rows(panel: Panel, horizon: int, cutoffs: Sequence | None = None) -> pd.DataFrame:
+    """Give the rows that `future` has to hold: those of the steps 1 to H that come after the end of a series.
+
+    Parameters
+    ----------
+    panel: the history.
+    horizon: H, how many steps are forecast.
+    cutoffs: the stamps from which they are; None for each series' own end.
+
+    Returns
+    -------
+    `unique_id`, `ds`, and every known column, empty; series in the order of the panel, then time.
+
+    Raises
+    ------
+    TypeError, ValueError: `cutoffs` is no list of stamps, or holds one at which no series is under way.
+
+    """
+    origins = origins_of(panel, None if cutoffs is None else ordinals_of(panel.calendar, cutoffs))
+    ordinals = origins.cutoffs[:, None] + np.arange(1, horizon + 1)
+    series = np.broadcast_to(origins.series[:, None], ordinals.shape)
+    after = ordinals > panel.last[series]
+    series, ordinals = np.unique(np.stack([series[after], ordinals[after]]), axis=1)
+    rows: dict[Any, Any] = {ID: panel.ids[series], TIME: panel.calendar.stamps(ordinals)}
+    for column in panel.covariates.known.columns if panel.covariates else ():
+        kind = np.empty(0) if column.categories is None else column.categories.array[:0]
+        rows[column.name] = pd.Series(kind).reindex(range(len(series))).array
+    return pd.DataFrame(rows)

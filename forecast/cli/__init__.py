@@ -1,0 +1,57 @@
+"""The command `forecast`: thin, so that its help is there at once. What it does is in `forecast.experiment`.
+
+Exit status: 0 all well, 1 some cells or models failed, 2 something asked for cannot be had, 130 stopped by the user.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from forecast.cli.answers import WRONG, tell_fault
+from forecast.cli.experiments import datasets, inspect, report, run
+from forecast.cli.own_data import backtest, predict
+
+app = typer.Typer(
+    help="Neural time-series forecasting: latent state against direct prediction, compared honestly.",
+    epilog="Exit status: 0 all well, 1 some cells or models failed, 2 something asked for cannot be had, 130 stopped.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command; a wrong call of one that answers in JSON is answered in JSON, too."""
+    if "--json" not in sys.argv[1:]:
+        app()
+    try:
+        status = app(standalone_mode=False)
+    except Exception as error:
+        # Of click itself, or of the copy of it inside typer: there is no one class to name.
+        if not hasattr(error, "format_message"):
+            raise
+        tell_fault(error.format_message(), WRONG, as_json=True)  # type: ignore[attr-defined]
+        status = WRONG
+    sys.exit(status)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from forecast import __version__
+
+        typer.echo(f"foretell {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass  # what stands before any command
+
+
+for _command in (predict, backtest, run, report, inspect, datasets):
+    app.command()(_command)

@@ -1,0 +1,90 @@
+"""The progress of an experiment: a bar on a terminal, a line for each cell elsewhere."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from forecast.cli.answers import say
+
+if TYPE_CHECKING:
+    from forecast.experiment.runner import Progress
+
+
+@contextlib.contextmanager
+def shown_progress() -> "Iterator[Progress]":
+    """Give a progress bar on a terminal, and a line for each cell elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Display
+    from rich.text import Text
+
+    from forecast.experiment.runner import Progress
+
+    class Lines(Progress):
+        """A line for each cell."""
+
+        def begin(self, cells):
+            self.left, self.total, self.number = list(cells), len(cells), 0
+            self.seconds: dict[object, list[float]] = {}
+            self.since = time.monotonic()
+
+        def at_work(self, cell):
+            self.since = time.monotonic()
+
+        def finished(self, cell, outcome, seconds):
+            self.left.remove(cell)
+            self.number += 1
+            if outcome == "done":
+                self.seconds.setdefault(cell.kind, []).append(seconds)
+            self.tell(f"{cell}: {outcome}{'' if outcome == 'stored' else f' after {seconds:.1f} s'}")
+
+        def tell(self, text):
+            say(f"[{self.number}/{self.total}] {text}")
+
+        def remaining(self) -> str:
+            """Say how long the rest will take, once a cell of each kind that is left has been timed."""
+            kinds = [self.seconds.get(cell.kind) for cell in self.left]
+            if not kinds or not all(kinds):
+                return "-:--"
+            total = sum(sum(kind) / len(kind) for kind in kinds if kind) - (time.monotonic() - self.since)
+            minutes, seconds = divmod(round(max(total, 0.0)), 60)
+            return f"{minutes}:{seconds:02d}"
+
+    class Bar(Lines):
+        """A bar, the cell at work, elapsed and remaining time."""
+
+        def begin(self, cells):
+            super().begin(cells)
+            self.task = display.add_task("reading the store", total=len(cells))
+            display.start()
+
+        def at_work(self, cell):
+            super().at_work(cell)
+            display.update(self.task, description=str(cell))
+
+        def tell(self, text):
+            if ": failed" in text:
+                display.print(text, markup=False)
+            display.update(self.task, completed=self.number)
+
+        def writing(self):
+            display.update(self.task, description="scores, plots, report")
+
+    class Remaining(ProgressColumn):
+        """What is left, by the kind of cell."""
+
+        def render(self, task):
+            return Text(f"{bar.remaining()} left", style="progress.remaining")
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Lines()
+        return
+    bar = Bar()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Remaining()
+    display = Display(*columns, console=console, transient=True)
+    try:
+        yield bar
+    finally:
+        display.stop()

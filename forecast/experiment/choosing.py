@@ -1,0 +1,160 @@
+"""Models by name, compared on the data at hand: an honest choice, which says when it cannot tell them apart."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from forecast import baselines
+from forecast.evaluation import Ledger, Plan, backtest, score, skill
+from forecast.experiment.arguments import find_class
+from forecast.experiment.faults import ConfigError, nearest
+from forecast.experiment.numerals import percent
+from forecast.experiment.verdict import BASELINE
+from forecast.forecaster import DECILES, Forecaster
+from forecast.frame import Panel
+
+CANDIDATES = ("SeasonalNaive", "NLinear", "lstm", "tcn", "transformer")  # of `best`, from simple to large
+_RULES = ("Naive", "SeasonalNaive", "Drift", "WindowAverage", "NLinear")
+_FOLDS = 5  # cutoffs of the comparison, where the data hold as many; a lead at all of them is no chance of 1 in 16
+_LEAST_HISTORY = 8
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a backtest of several models found.
+
+    Attributes
+    ----------
+    ledger: of those that could be fitted.
+    scores: one row per model, best first: `model, skill, mase, wql, parameters, fit_seconds`.
+    verdict: who is ahead, and how sure that is, in a sentence.
+    failed: model -> why it could not be fitted.
+
+    """
+
+    ledger: Ledger
+    scores: pd.DataFrame
+    verdict: str
+    failed: Mapping[str, str]
+
+
+def model_named(
+    name: str, horizon: int, *, levels: Sequence[float] = (), seed: int = 0, steps: int | None = None
+) -> Forecaster:
+    """Give a forecaster, not fitted: a rule or network by name, however spelled, or a class as `package.module:Class`.
+
+    It has the deciles and `levels` as quantile levels; `seed` and `steps` of training are those of a network. Raises
+    ConfigError for an unknown name.
+    """
+    quantile_levels = tuple(sorted({*DECILES, *levels}))
+    if ":" in name:
+        try:
+            return find_class(name, (), lambda _: Forecaster, Forecaster)(
+                horizon=horizon, quantile_levels=quantile_levels
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"error: `--model` {name!r}: {error}") from error
+    rules = {_bare(rule): rule for rule in _RULES}
+    if _bare(name) in rules:
+        return getattr(baselines, rules[_bare(name)])(horizon, quantile_levels=quantile_levels)
+    from forecast.neural import NeuralForecaster
+    from forecast.nn import BACKBONES
+    from forecast.training import Training
+
+    networks = {_bare(backbone): backbone for backbone in BACKBONES}
+    if _bare(name) not in networks:
+        raise ConfigError(
+            f"error: `--model` {name!r} is no folder of a saved forecaster, and no model of that name is known; "
+            f"{nearest(name, ['best', *_RULES, *BACKBONES])}known: best, {', '.join(_RULES)}, {', '.join(BACKBONES)}, "
+            "or a class of your own as package.module:Class"
+        )
+    training = Training() if steps is None else Training(steps=steps)
+    return NeuralForecaster(
+        networks[_bare(name)], horizon, quantile_levels=quantile_levels, training=training, seed=seed
+    )
+
+
+def comparison_plan(panel: Panel, horizon: int) -> Plan | None:
+    """Give the plan by which `best` compares: one fit each, at most five cutoffs; None where the data hold none.
+
+    Cutoffs lie a horizon apart, or closer where the data are short, and leave before the first of them at least a
+    horizon, a season and eight values.
+    """
+    length = int(panel.last.max() - panel.first.min()) + 1
+    room = length - horizon - max(horizon, panel.calendar.season_length + 1, _LEAST_HISTORY)
+    if room < 0:
+        return None
+    stride = max(1, min(horizon, room // (_FOLDS - 1)))
+    return Plan(horizon=horizon, n_folds=min(_FOLDS, 1 + room // stride), stride=stride, refit="never")
+
+
+def compare(
+    panel: Panel, models: Mapping[str, Forecaster], plan: Plan, say: Callable[[str], object], *, seed: int = 0
+) -> Comparison:
+    """Backtest models one by one; one that fails is told and left out.
+
+    Raises ConfigError where the plan does not fit the data, or every model fails.
+    """
+    try:
+        plan.folds(panel)
+    except ValueError as error:
+        raise ConfigError(f"error: {error}") from error
+    ledgers, failed = [], {}
+    for number, (label, model) in enumerate(models.items(), start=1):
+        try:
+            ledgers.append(backtest(panel, {label: model}, plan, seeds=[seed if seed_of(model) else 0]))
+        except Exception as error:  # whatever a model, of the user's own perhaps, raises: the others go on
+            failed[label] = f"{type(error).__name__}: {error}" if type(error).__module__ == "builtins" else str(error)
+        told = f"failed: {failed[label]}" if label in failed else "done"
+        say(f"[{number}/{len(models)}] {label}: {told}")
+    if not ledgers:
+        raise ConfigError(f"error: every model failed; {next(iter(failed))}: {next(iter(failed.values()))}")
+    ledger = Ledger.concat(ledgers)
+    scores = _scores(ledger)
+    return Comparison(ledger, scores, _verdict(ledger, scores), failed)
+
+
+def seed_of(model: Forecaster) -> bool:
+    """Whether a model is drawn by chance, so that it takes a seed."""
+    return "seed" in model.get_params(deep=False)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _scores(ledger: Ledger) -> pd.DataFrame:
+    """Give one row per model, by skill where it is defined, else by MAE."""
+    table = score(ledger, ["mase", "wql", "mae"]).rename(columns={"forecaster": "model"})
+    fits = ledger.fits.groupby("forecaster", sort=False)[["parameters", "fit_seconds"]].agg("max")
+    table = table.join(fits, on="model")
+    table["skill"] = np.nan
+    if BASELINE in ledger.forecasters:
+        table["skill"] = skill(ledger, BASELINE).set_index("forecaster")["skill"].reindex(table["model"]).to_numpy()
+    order = ["skill", "mae"] if table["skill"].notna().any() else ["mae"]
+    table = table.sort_values(by=order, ascending=[one == "mae" for one in order], kind="stable", na_position="last")
+    return table[["model", "skill", "mase", "wql", "parameters", "fit_seconds"]].reset_index(drop=True)
+
+
+def _verdict(ledger: Ledger, scores: pd.DataFrame) -> str:
+    """Say who is ahead, and of whom not at every cutoff: a lead that comes and goes may be chance."""
+    names = scores["model"].tolist()
+    by_cutoff = score(ledger, ["mae"], by=("forecaster", "cutoff")).pivot(
+        index="cutoff", columns="forecaster", values="mae"
+    )
+    cutoffs, best = len(by_cutoff), names[0]
+    value = scores["skill"].iloc[0]
+    told = f" ({percent(value)} skill against {BASELINE})" if np.isfinite(value) and best != BASELINE else ""
+    if len(names) == 1:
+        return f"{best}{told}: no other model was compared"
+    at = f"{cutoffs} cutoff{'s' if cutoffs > 1 else ''}"
+    if cutoffs < _FOLDS:
+        return f"{best} has the lowest error{told}, but {at} cannot tell the models apart"
+    wins = {name: int((by_cutoff[best] < by_cutoff[name]).sum()) for name in names[1:]}
+    close = [f"{name} (which it beats at {won} of {at})" for name, won in wins.items() if won < cutoffs]
+    if close:
+        return f"{best} has the lowest error{told}, but cannot be told apart from {', '.join(close)}"
+    return f"{best} has the lowest error{told}, at each of {at}"

@@ -1,0 +1,61 @@
+"""Roles: which columns of a frame are covariates or weights, and when they are known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """When the covariates of a frame are known; declared, never guessed. A column without a role is not used.
+
+    Numbers and truth values are read as they are, text and categories as categories.
+
+    Attributes
+    ----------
+    static: one value per series; where a row lacks it, that of the series' other rows holds.
+    known: also known in the future (prices set ahead, holidays).
+    past: known up to the cutoff (observed weather).
+    delayed: column -> how many steps after its own stamp a value becomes known, 1 or more.
+    weight: the column that says how much each row counts in the losses of a fit, beside the others: 0 or more.
+
+    """
+
+    static: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
+    delayed: Mapping[str, int] = field(default_factory=dict)
+    weight: str | None = None
+
+    def columns(self) -> list[str]:
+        """Give every column that has a role."""
+        return [column for column, _ in self.uses()]
+
+    def uses(self) -> list[tuple[str, str]]:
+        """Give every column that has a role, with the role.
+
+        Raises
+        ------
+        TypeError: one text where several names are allowed; several names for `weight`; delays that are no mapping.
+        ValueError: a delay that is no whole number of 1 or more.
+
+        """
+        named = {"static": self.static, "known": self.known, "past": self.past, "delayed": self.delayed}
+        for role, columns in named.items():
+            if isinstance(columns, str):
+                raise TypeError(
+                    f"`roles`: {role} is the text {columns!r}; allowed: several names, as in ({columns!r},)"
+                )
+        if not isinstance(self.delayed, Mapping):
+            raise TypeError(f"`roles`: delayed is {self.delayed!r}; allowed: column -> steps, such as {{'sales': 2}}")
+        for column, delay in self.delayed.items():
+            if isinstance(delay, bool) or not isinstance(delay, int | np.integer) or delay < 1:
+                raise ValueError(
+                    f"`roles`: column `{column}` is delayed by {delay!r}; allowed: whole steps, 1 or more. What is "
+                    "known at its own stamp has the role past"
+                )
+        if isinstance(self.weight, list | tuple):
+            raise TypeError(f"`roles`: weight is {self.weight!r}; allowed: the name of one column")
+        weight = [] if self.weight is None else [(self.weight, "weight")]
+        return [(column, role) for role, columns in named.items() for column in columns] + weight
