@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "forecast.catalog": ["load"],
-    "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame"],
+    "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame", "from_wide"],
     "forecast.forecaster": ["Forecaster"],
     "forecast.baselines": ["Drift", "NLinear", "Naive", "SeasonalNaive", "WindowAverage"],
     "forecast.neural": ["NeuralForecaster"],
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from forecast.evaluation import Ledger, Plan, backtest, score, skill
     from forecast.experiment import run_experiment
     from forecast.forecaster import Forecaster
-    from forecast.frame import FrameError, Panel, Roles, check_frame
+    from forecast.frame import FrameError, Panel, Roles, check_frame, from_wide
     from forecast.neural import NeuralForecaster
     from forecast.nn import (
         GRU,

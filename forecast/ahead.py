@@ -103,13 +103,17 @@ def check_known(panel: Panel, origins: Origins, horizon: int) -> None:
         missing &= (ordinals > panel.last[series])[..., None]  # (M, H, C)
         if missing.any():
             origin, step, column = (int(place) for place in np.argwhere(missing)[0])
-            end = panel.last[part.series[origin]]
-            begin, stop = max(int(part.cutoffs[origin]), int(end)) + 1, int(part.cutoffs[origin]) + horizon
-            stamp = panel.calendar.stamp
+            cutoff, end = int(part.cutoffs[origin]), int(panel.last[part.series[origin]])
+            begin, stop = max(cutoff, end) + 1, cutoff + horizon
+            rows, (at, low, high, last) = (
+                stop + 1 - begin,
+                map(panel.calendar.stamp, (cutoff + step + 1, begin, stop, end)),
+            )
+            expected = f"{rows} rows after {last}" if pd.isna(high) else f"{low} to {high}, {rows} rows"
             raise FrameError(
                 f"series {panel.id_of(int(part.series[origin]))!r}: `{covariates.known.columns[column].name}` is not "
-                f"known at {stamp(int(ordinals[origin, step]))} (step {step + 1}); expected {stamp(begin)} to "
-                f"{stamp(stop)}, {stop + 1 - begin} rows. Give them in `future`; {_HELP}"
+                f"known {'' if pd.isna(at) else f'at {at} '}(step {step + 1}); expected {expected}. Give them in "
+                f"`future`; {_HELP}"
             )
 
 
@@ -124,7 +128,8 @@ def future_rows(panel: Panel, horizon: int, cutoffs: Sequence | None = None) -> 
 
     Returns
     -------
-    `unique_id`, `ds`, and every known column, empty; series in the order of the panel, then time.
+    `unique_id`, `ds`, and every known column, empty; series in the order of the panel, then time. Of steps without a
+    rule (`freq="steps"`) a stamp that nobody knows is missing, to be filled in too.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""What a fit borrows of the process and gives back: random states, threads, Ctrl-C, messages."""
+"""What a fit borrows of the process and gives back: random states, threads, switches of torch, Ctrl-C, messages."""
 
 import logging
+import os
 import random
 import signal
 import warnings
@@ -36,6 +37,20 @@ def using_threads(number: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def switches() -> Iterator[None]:
+    """Give back what lightning's `deterministic` and `benchmark` set for the whole process."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    benchmark, workspace = torch.backends.cudnn.benchmark, os.environ.get("CUBLAS_WORKSPACE_CONFIG")
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.backends.cudnn.benchmark = benchmark
+        if workspace is None:
+            os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
 
 
 @contextmanager

@@ -149,7 +149,7 @@ def _evened(panel: Panel) -> np.ndarray:
     """Give the weights with a mean of 1 over what was observed: what counts is how they differ."""
     assert panel.weights is not None
     rows = [slice(start, stop) for start, stop in zip(panel.starts, panel.stops, strict=True)]
-    total = sum(float(panel.weights[part][panel.observed[part]].sum("float64")) for part in rows)
+    total = sum(float(panel.weights[part][panel.observed[part]].sum(dtype="float64")) for part in rows)
     count = sum(int(panel.observed[part].sum()) for part in rows)
     return (panel.weights * (count / total) if total else panel.weights).astype("float32")
 

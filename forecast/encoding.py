@@ -144,7 +144,9 @@ class Encoding:
         if given is not None:
             static = np.ones(len(given.static.numbers), dtype=bool)
             past = _owned(len(given.past.numbers), panel.starts, panel.stops)
-            known = _owned(len(given.known.numbers), given.starts, given.stops)
+            # Up to the last row: the units of a fit do not depend on how much is known ahead.
+            stops = np.clip(given.starts + panel.last + 1 - given.first, given.starts, given.stops)
+            known = _owned(len(given.known.numbers), given.starts, stops)
             tables = {"static": (given.static, static), "past": (given.past, past), "known": (given.known, known)}
             parts = {role: Part.of(*table) for role, table in tables.items()}
         encoding = cls(calendar=calendar, features=features, **parts)

@@ -6,11 +6,13 @@ order of rows and the manners of scikit-learn are here, once.
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 
 from forecast import params, saving
 from forecast.forecasts import Forecast
@@ -44,13 +46,14 @@ class Forecaster(Predictor):
     configs: ClassVar[Mapping[str, Mapping[str, type]]] = {}
     season_length: int | None
 
-    def fit(self, frame: pd.DataFrame | Panel, **door) -> Self:
+    def fit(self, frame: Any, **options) -> Self:
         """Learn from a frame; an earlier fit is forgotten.
 
         Parameters
         ----------
         frame: a long frame `unique_id, ds, y`, or a panel from `check_frame`.
-        door: options of `check_frame` for a frame, such as `gaps="mask"`; they also hold for frames given to `predict`.
+        options: those of `check_frame` for a frame, such as `gaps="mask"`, which also hold for frames given to
+            `predict`; and those that only some forecasters have, such as `checkpoint` of a `NeuralForecaster`.
 
         Raises
         ------
@@ -62,24 +65,30 @@ class Forecaster(Predictor):
         check_levels(self.quantile_levels)
         if self.season_length is not None:
             check_positive(season_length=self.season_length)
-        panel = as_panel(frame, **door)
+        own = {one.name for one in signature(self._fit).parameters.values() if one.kind is Parameter.KEYWORD_ONLY}
+        # A copy of itself, since it is emptied now.
+        learning = {name: copy(x) if (x := options.pop(name)) is self else x for name in own & options.keys()}
+        panel = as_panel(frame, **options)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self._fit(panel)
+        self._fit(panel, **learning)
         self.panel_ = panel
-        self.door_ = door
+        self.door_ = options
         self.shape_ = self._shape()
         return self
 
-    def panel_of(self, frame: pd.DataFrame | Panel | None) -> Panel:
+    def panel_of(self, frame: Any) -> Panel:
         """Give the panel to forecast from: a frame passes the door with the options of `fit`. Raises as `predict`."""
         fitted = self._fitted()
         if frame is None:
             return fitted
         if not isinstance(frame, Panel):
-            freq = fitted.calendar.freq if fitted.calendar.unit else int(fitted.calendar.freq)
+            freq = fitted.calendar.freq
+            options = {**self.door_, "freq": freq, "min_length": 1}
+            if options.get("roles") is not None:  # weights are for a fit
+                options["roles"] = replace(options["roles"], weight=None)
             try:
-                frame = as_panel(frame, **{**self.door_, "freq": freq, "min_length": 1})
+                frame = as_panel(frame, **options)
             except ValueError as error:
                 error.add_note(f"(a frame to predict from has to have the frequency {freq!r} of the one of `fit`)")
                 raise
@@ -92,7 +101,7 @@ class Forecaster(Predictor):
 
     @abstractmethod
     def _fit(self, panel: Panel) -> None:
-        """Learn from a panel; every value in it may be used."""
+        """Learn from a panel; every value in it may be used. Keyword-only arguments beside it are options of `fit`."""
 
     def _shape(self) -> tuple[int, tuple[float, ...]]:
         """Give what all forecasts of a fit have in common: how many steps, and which levels."""

@@ -33,9 +33,10 @@ class Forecast:
         return Forecast(self.quantiles[which], self.mean[which])
 
 
-def in_order(origins: Origins) -> np.ndarray:
-    """Give the order of a table: by series, then cutoff, (M,)."""
-    return np.lexsort((origins.cutoffs, origins.series))
+def in_order(origins: Origins) -> np.ndarray | slice:
+    """Give the order of a table: by series, then cutoff, (M,); a slice, which copies nothing, if it is that already."""
+    order = np.lexsort((origins.cutoffs, origins.series))
+    return slice(None) if (order == np.arange(len(order))).all() else order
 
 
 def keys(panel: Panel, origins: Origins, horizon: int) -> dict[str, Any]:

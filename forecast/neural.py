@@ -1,17 +1,21 @@
 """NeuralForecaster: any backbone under any decoder as a fit/predict forecaster, trained by Lightning."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from lightning.pytorch import Trainer
+from lightning.pytorch import Callback, Trainer
 
-from forecast.borrowed import interruptible, quiet, seeded, using_threads
+from forecast.borrowed import interruptible, quiet, seeded, switches, using_threads
+from forecast.checkpoint import Checkpoint, fit_of
 from forecast.data import WindowDataModule, groups_before, windows_before
 from forecast.encoding import Encoding
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
@@ -21,8 +25,10 @@ from forecast.graph import edges_of
 from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
 from forecast.nn.network import LAST
+from forecast.progress import Bar
 from forecast.streaming import Stream
-from forecast.training import BestWeights, NetworkTraining, Training
+from forecast.training import BestWeights, NetworkTraining, Told, Training, check_trainer
+from forecast.warm_start import check_alike, take_weights
 
 _PREDICTION_BATCH = 1024
 _VALUES_PER_BATCH = 4_000_000  # bounds the memory of the batches that are gathered together
@@ -52,7 +58,16 @@ class NeuralForecaster(Forecaster):
     training: how the network is trained.
     seed: of weights, windows and dropout; the global random state is given back as it was.
     trainer: arguments passed on to lightning's `Trainer`: `callbacks`, `logger`, `accelerator`, `precision`, ...
-    verbose: 0 for silence, 1 for a progress bar.
+    verbose: 0 for silence, 1 for one progress bar over all steps, 2 for lightning's messages too.
+
+    `fit` takes two options more:
+
+    checkpoint: a folder for the state of the fit, written after every validation. The same call after an interruption
+        goes on from it, and gives the weights of a fit that was never stopped, bit for bit on the same processor; a
+        state of other data or arguments is refused, and it is removed when the fit is finished. `trainer` and
+        `verbose` may change; callbacks and loggers of one's own begin anew.
+    continue_from: a fitted forecaster whose weights to start from instead of random ones, also this one itself; what it
+        reads and forecasts has to be the same. Otherwise every fit starts anew.
 
     Covariates with a role are read by every backbone under every decoder: what is past and what is known beside the
     values, what is known ahead beside the decoder at the step it is for. A category that was not there at the fit is
@@ -65,6 +80,7 @@ class NeuralForecaster(Forecaster):
     """
 
     reads_covariates = True
+    configs = MappingProxyType({"backbone": BACKBONES, "decoder": DECODERS})
 
     def __init__(
         self,
@@ -142,7 +158,9 @@ class NeuralForecaster(Forecaster):
         curve = pd.DataFrame(self.losses_, columns=["step", "train_loss", "validation_loss"])
         return curve.astype({"step": "int64"})
 
-    def _fit(self, panel: Panel) -> None:
+    def _fit(
+        self, panel: Panel, *, checkpoint: str | Path | None = None, continue_from: "NeuralForecaster | None" = None
+    ) -> None:
         options = self.training
         self.backbone_ = self._backbone(panel)
         group = len(panel) if self.backbone_.across_series else 1
@@ -150,8 +168,12 @@ class NeuralForecaster(Forecaster):
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
         self.encoding_ = Encoding.of(panel, feature_names(panel.calendar, self.calendar) if self.calendar else ())
+        if continue_from is not None:
+            check_alike(self, continue_from)
+            self.encoding_ = continue_from.encoding_  # in the units in which the weights learned to read
         validation_length = self._validation_length(panel)
-        steps_per_epoch = _parts(options.steps, options.validations if validation_length else 1)
+        in_parts = validation_length or checkpoint is not None
+        steps_per_epoch = _parts(options.steps, options.validations if in_parts else 1)
         epochs = _parts(options.steps, steps_per_epoch)
         values_per_epoch = steps_per_epoch * batch_size * (self.context_length_ + self.horizon)
         batches = min(steps_per_epoch, _parts(values_per_epoch, _VALUES_PER_BATCH))
@@ -168,8 +190,11 @@ class NeuralForecaster(Forecaster):
             across_series=self.backbone_.across_series,
             encoding=self.encoding_,
         )
-        with seeded(self.seed), using_threads(options.threads), quiet(self.verbose):
+        bar = Bar(type(self).__name__, options.steps, "steps") if self.verbose else None
+        with seeded(self.seed), using_threads(options.threads), switches(), quiet(self.verbose):
             network = self._network()
+            if continue_from is not None:
+                take_weights(network, continue_from.network_)
             module = NetworkTraining(
                 network,
                 options,
@@ -178,10 +203,20 @@ class NeuralForecaster(Forecaster):
                 steps_per_batch=steps_per_batch,
             )
             best = BestWeights(network, options.patience, first=epochs // 2)
-            trainer = Trainer(**self._trainer_arguments(epochs, best))
-            with interruptible(trainer):
+            callbacks: list[Callback] = [best] if bar is None else [best, Told(bar)]
+            state = None
+            if checkpoint is not None:
+                fit = fit_of(self.get_params(deep=False), panel, network.state_dict())
+                state = Checkpoint(checkpoint, fit, module, best)
+                state.look()
+                callbacks.append(state)
+            trainer = Trainer(**self._trainer_arguments(epochs, callbacks))
+            check_trainer(trainer)
+            with interruptible(trainer), bar or nullcontext():
                 trainer.fit(module, datamodule=data)
-        self.network_ = network.cpu().eval()
+        if state is not None:
+            state.remove()
+        self.network_ = network.cpu().float().eval()  # whatever the precision of training
         self.validation_loss_ = best.best if best.weights else None
         self.losses_ = np.array(module.curve)
         self.parameters_ = sum(p.numel() for p in network.parameters())
@@ -281,7 +316,7 @@ class NeuralForecaster(Forecaster):
         # A series too short to give up its end keeps it: early stopping is worth less than the newest data.
         return length if longest >= 2 * length + self.horizon + 1 else 0
 
-    def _trainer_arguments(self, epochs: int, best: BestWeights) -> dict[str, Any]:
+    def _trainer_arguments(self, epochs: int, own: Sequence[Callback]) -> dict[str, Any]:
         asked = dict(self.trainer or {})
         callbacks = asked.pop("callbacks", None) or []
         callbacks = list(callbacks) if isinstance(callbacks, Sequence) else [callbacks]
@@ -291,10 +326,10 @@ class NeuralForecaster(Forecaster):
             "logger": False,
             "enable_checkpointing": False,
             "enable_model_summary": False,
-            "enable_progress_bar": self.verbose > 0,
+            "enable_progress_bar": False,
             "num_sanity_val_steps": 0,
             "log_every_n_steps": 1,
-            "callbacks": [best, *callbacks],
+            "callbacks": [*own, *callbacks],
             **asked,
         }
 

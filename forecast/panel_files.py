@@ -17,10 +17,13 @@ import pandas as pd
 from forecast.frame import Panel
 from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
 from forecast.frame.covariates import Column, Covariates, Table
+from forecast.frame.form import Form
+from forecast.frame.stamps import Stamps
 from forecast.frame.steps import Listed, Weekly
 
 _ARRAYS = ("values", "observed", "starts", "stops", "first")
 _TABLES = ("static", "past", "known")
+_MADE_WITH = ("time_unit", "time_zone", "categories", "precision", "scale")  # of types of narwhals
 _RANGES = ("starts", "stops", "first")  # of known covariates
 
 
@@ -68,7 +71,13 @@ def panel_to_json(panel: Panel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
     """
     arrays = {name: getattr(panel, name) for name in _ARRAYS}
-    note = {"ids": _index_to_json(panel.ids, "unique_id"), "covariates": None, "weight": None}
+    note = {
+        "ids": _index_to_json(panel.ids, "unique_id"),
+        "form": _form_to_json(panel.form),
+        "unused": [_value_to_json(column, "the name of a column") for column in panel.unused],
+        "covariates": None,
+        "weight": None,
+    }
     note["calendar"], known = _calendar_to_json(panel.calendar)
     arrays |= {f"calendar.{name}": array for name, array in known.items()}
     if panel.weights is not None:
@@ -100,6 +109,8 @@ def panel_from_json(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
         ids=_index_from_json(note["ids"]).rename("unique_id"),
         calendar=_calendar_from_json(note["calendar"], arrays.get("calendar.known")),
         covariates=covariates,
+        form=_form_from_json(note["form"]),
+        unused=tuple(map(_value_from_json, note["unused"])),
         **weight,
     )
 
@@ -165,6 +176,44 @@ def _value_from_json(value) -> Any:
     if kind in ("tuple", "frozenset"):
         return (tuple if kind == "tuple" else frozenset)(map(_value_from_json, inner))
     return _KINDS[kind][2](inner)
+
+
+# -- the form of the frame ---------------------------------------------------------------------------------------------
+
+
+def _form_to_json(form: Form) -> dict[str, Any]:
+    stamps = form.stamps
+    return {
+        "stamps": {"kind": stamps.kind, "dtype": stamps.dtype and str(stamps.dtype), "shape": stamps.shape},
+        "backend": form.backend,
+        "ids": _type_to_json(form.ids),
+        "time": _type_to_json(form.time),
+    }
+
+
+def _form_from_json(note: Mapping[str, Any]) -> Form:
+    kind, dtype, shape = (note["stamps"][name] for name in ("kind", "dtype", "shape"))
+    stamps = Stamps(kind, dtype and pd.api.types.pandas_dtype(dtype), shape)
+    return Form(stamps, note["backend"], _type_from_json(note["ids"]), _type_from_json(note["time"]))
+
+
+def _type_to_json(dtype) -> dict[str, Any] | None:
+    """Give a type of narwhals by its name and what it is made with; those of ids and stamps are made of no others."""
+    if dtype is None:
+        return None
+    made = {name: getattr(dtype, name) for name in _MADE_WITH if hasattr(dtype, name)}
+    return {
+        "name": type(dtype).__name__,
+        **{name: list(of) if name == "categories" else of for name, of in made.items()},
+    }
+
+
+def _type_from_json(note: Mapping[str, Any] | None):
+    if note is None:
+        return None
+    import narwhals.stable.v2 as nw
+
+    return getattr(nw, note["name"])(**{name: of for name, of in note.items() if name != "name"})
 
 
 # -- the calendar ------------------------------------------------------------------------------------------------------

@@ -31,19 +31,19 @@ class Predictor(ABC):
 
     def predict(
         self,
-        frame: pd.DataFrame | Panel | None = None,
+        frame: Any = None,
         *,
-        future: pd.DataFrame | None = None,
+        future: Any = None,
         ids: Iterable | None = None,
         cutoffs: Sequence | None = None,
         horizon: int | None = None,
         quantile_levels: Sequence[float] | None = None,
-    ) -> pd.DataFrame:
+    ) -> Any:
         """Forecast the steps after each cutoff.
 
         Parameters
         ----------
-        frame: the history to forecast from; None for the frame of `fit`.
+        frame: the history to forecast from, in any kind of frame that `fit` takes, or a panel; None for that of `fit`.
         future: rows with the known covariates of the steps ahead: those of `future_frame`, filled in. Rows of the past
             may be among them and are not read. None: `frame` itself has to know them, where they are read at all.
         ids: the series to forecast, in this order; None for all. What the others show may still be read.
@@ -72,11 +72,9 @@ class Predictor(ABC):
         """
         levels = self.quantile_levels if quantile_levels is None else asked_levels(quantile_levels)
         panel, places, origins, forecast = self._asked(frame, future, ids, cutoffs, horizon)
-        return _dressed(panel, self.tidy(panel.take(places), origins, forecast, levels))
+        return panel.form.give(self.tidy(panel.take(places), origins, forecast, levels))
 
-    def future_frame(
-        self, frame: pd.DataFrame | Panel | None = None, *, horizon: int | None = None, cutoffs: Sequence | None = None
-    ) -> pd.DataFrame:
+    def future_frame(self, frame: Any = None, *, horizon: int | None = None, cutoffs: Sequence | None = None) -> Any:
         """Give the rows of the steps ahead, their known covariates left to fill in: what `predict` takes as `future`.
 
         Parameters
@@ -93,11 +91,9 @@ class Predictor(ABC):
 
         """
         panel = self.panel_of(frame)
-        return _dressed(panel, ahead.future_rows(panel, self._steps(horizon), cutoffs))
+        return panel.form.give(ahead.future_rows(panel, self._steps(horizon), cutoffs))
 
-    def fitted_values(
-        self, frame: pd.DataFrame | Panel | None = None, *, stride: int = 1, horizon: int | None = None
-    ) -> pd.DataFrame:
+    def fitted_values(self, frame: Any = None, *, stride: int = 1, horizon: int | None = None) -> Any:
         """Forecast from within the history, beside what came: how well a model fits what it was fitted on.
 
         That says little of how well it forecasts what it has not seen; `forecast.backtest` does.
@@ -136,19 +132,19 @@ class Predictor(ABC):
         self.check_finite(panel, origins, forecast)
         table = self.tidy(panel, origins, forecast)  # the origins are in order
         table.insert(4, "y", actuals[some].ravel())
-        return _dressed(panel, table.take(np.flatnonzero(there[some])).reset_index(drop=True))
+        return panel.form.give(table.take(np.flatnonzero(there[some])).reset_index(drop=True))
 
     def sample_paths(
         self,
         n: int,
-        frame: pd.DataFrame | Panel | None = None,
+        frame: Any = None,
         *,
-        future: pd.DataFrame | None = None,
+        future: Any = None,
         ids: Iterable | None = None,
         cutoffs: Sequence | None = None,
         horizon: int | None = None,
         seed: int = 0,
-    ) -> pd.DataFrame:
+    ) -> Any:
         """Draw whole trajectories, for what depends on several steps at once, such as the sum over the horizon.
 
         At each step they are spread as the quantiles say; from step to step they hang together as the forecaster's own
@@ -184,7 +180,7 @@ class Predictor(ABC):
             seed=int(seed),
         )
         order = in_order(own)
-        return _dressed(panel, paths_frame(panel.take(places), own.take(order), paths[order]))
+        return panel.form.give(paths_frame(panel.take(places), own.take(order), paths[order]))
 
     def forecast(self, panel: Panel, origins: Origins, horizon: int | None = None) -> Forecast:
         """Forecast from many origins at once, as arrays; what a backtest calls. Values after an origin are not read.
@@ -217,7 +213,7 @@ class Predictor(ABC):
         return forecast.first(asked)
 
     @abstractmethod
-    def panel_of(self, frame: pd.DataFrame | Panel | None) -> Panel:
+    def panel_of(self, frame: Any) -> Panel:
         """Give the panel to forecast from: a frame passes the door with the options of `fit`. Raises as `predict`."""
 
     @abstractmethod
@@ -258,8 +254,8 @@ class Predictor(ABC):
 
     def _asked(
         self,
-        frame: pd.DataFrame | Panel | None,
-        future: pd.DataFrame | None,
+        frame: Any,
+        future: Any,
         ids: Iterable | None,
         cutoffs: Sequence | None,
         horizon: int | None,
@@ -282,8 +278,3 @@ class Predictor(ABC):
             return self.horizon
         check_positive(horizon=horizon)
         return int(horizon)
-
-
-def _dressed(panel: Panel, table: pd.DataFrame) -> pd.DataFrame:
-    form = getattr(panel, "form", None)
-    return form.give(table) if form else table

@@ -102,6 +102,19 @@ def read(folder: str | Path, what: str = "forecaster") -> tuple[dict[str, Any], 
     return note, load_file(arrays)
 
 
+def is_there(folder: str | Path, what: str = "forecaster") -> bool:
+    """Whether such a thing was saved in a folder."""
+    return (_path(folder) / f"{what}.json").is_file()
+
+
+def remove(folder: str | Path, what: str) -> None:
+    """Remove both files of such a thing, and nothing else."""
+    folder = _path(folder)
+    (folder / f"{what}.json").unlink(missing_ok=True)
+    for arrays in folder.glob(f"{what}-*.safetensors"):
+        arrays.unlink()
+
+
 def seal(note: Mapping[str, Any], checksum: str) -> bytes:
     """Give the text of a note, ending in the checksum of its arrays and of the text itself as it is without it."""
     sums = {"arrays": checksum, "note": ""}

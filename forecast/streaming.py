@@ -122,8 +122,8 @@ class Stream:
         encoding = self.forecaster.encoding_
         encoded = encoding and Encoded(new, encoding)
         with using_threads(self.forecaster.training.threads), self.streams.all_or_nothing():
-            if new := len(ends) - len(self.ends):
-                self.streams.grow(new)
+            if (more := len(ends) - len(self.ends)) > 0:
+                self.streams.grow(more)
                 begun = np.flatnonzero(places >= len(self.ends))
                 static = encoded and encoded.static[torch.from_numpy(begun)]
                 self.streams.place(which[begun], torch.from_numpy(steps.first[begun]), static)
@@ -245,7 +245,7 @@ class Stream:
             )
         values, ordinals = ends.values.copy(), ends.first.copy()
         values[places], ordinals[places] = last, new.last
-        return _ends(ends.ids, ordinals, values, ends.calendar), places, new, steps
+        return _ends(ends.ids, ordinals, values, new.calendar), places, new, steps
 
     def _with_new(self, new: Panel) -> Panel:
         """Give the ends with those series after them that begin in an update, as if they had ended right before it."""
@@ -259,7 +259,7 @@ class Stream:
         if pd.api.types.is_string_dtype(ends.ids.dtype):
             ids = ids.astype(ends.ids.dtype)
         values = np.concatenate([ends.values, np.full(len(begun), np.nan, dtype="float32")])
-        return _ends(ids, np.concatenate([ends.first, begun.first - 1]), values, ends.calendar)
+        return _ends(ids, np.concatenate([ends.first, begun.first - 1]), values, new.calendar)
 
     def _advance(self, which: Tensor, steps: Panel, lengths: np.ndarray, encoded: Encoded | None) -> None:
         """Take so many values of each of the series `which`.
@@ -298,7 +298,7 @@ def _ends(ids: pd.Index, ordinals: np.ndarray, values: np.ndarray, calendar: Cal
 
 def _no_covariates(like: Covariates, panel: Panel) -> Covariates:
     """Give covariates with the columns of others, of which nothing is known."""
-    rows = {"static": len(panel), "past": len(panel.values), "known": 0}
+    rows = {"static": len(panel), "past": len(panel.values), "known": 1}
     tables = {}
     for role, count in rows.items():
         columns = getattr(like, role).columns

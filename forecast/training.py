@@ -7,7 +7,7 @@ network's step. B batch, T time step, P patch length, N token, H horizon, Q quan
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -16,8 +16,10 @@ from torch import Tensor, nn
 from forecast.data import Batch
 from forecast.nn.losses import pinball
 from forecast.nn.network import ALL, LAST, ForecastNetwork
+from forecast.progress import Bar
 
 LEAST_READ = 8  # values that must have been read before an origin counts: a scale of fewer is mostly chance
+_PATIENCE = 5  # "auto"
 # Anchor, spread and linear path have far to go from where they start, and too few weights to learn noise by heart.
 SHORTCUT_SPEED = 5.0  # their learning rate in those of the network's
 
@@ -37,7 +39,8 @@ class Training:
     validations: how often the validation windows are looked at. The best weights of the second half of training are
         kept and given back at the end; earlier ones do not stand for choice, since one odd week of validation may like
         a network best that has hardly begun to learn.
-    patience: validations of the second half without improvement after which training stops; None for never.
+    patience: validations of the second half without improvement after which training stops; None for never. "auto": 5
+        where there are validations.
     validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at least the
         horizon and at most 14 times it; 0 for no validation, where the last weights are kept.
     threads: of the processor; None leaves torch's own choice. With two, networks of the default sizes train 1.2 times
@@ -51,7 +54,7 @@ class Training:
     weight_decay: float = 0.01
     clip: float = 1.0
     validations: int = 20
-    patience: int | None = 5
+    patience: int | Literal["auto"] | None = "auto"
     validation_length: int | None = None
     threads: int | None = 1
 
@@ -60,9 +63,15 @@ class Training:
         for name, smallest in least.items():
             value, optional = getattr(self, name), name in ("patience", "validation_length", "threads")
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= smallest
-            if not whole and not (value is None and optional):
-                or_none = ", or None" if optional else ""
+            by_word = name == "patience" and value == "auto"
+            if not whole and not by_word and not (value is None and optional):
+                or_none = (", 'auto'" if name == "patience" else "") + (", or None" if optional else "")
                 raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of {smallest} or more{or_none}")
+        if self.validation_length == 0 and self.patience not in ("auto", None):
+            raise ValueError(
+                f"`patience` is {self.patience!r} and `validation_length` is 0: without validation there is nothing to "
+                "wait for. Give a longer `validation_length`, or None for one by rule, or leave `patience` out"
+            )
         for name in ("learning_rate", "weight_decay", "clip"):
             value, may_be_zero = getattr(self, name), name == "weight_decay"
             if not isinstance(value, int | float) or not 0 <= value < math.inf or not (value or may_be_zero):
@@ -186,9 +195,9 @@ class BestWeights(Callback):
     Weights stand for choice from epoch `first` on.
     """
 
-    def __init__(self, network: ForecastNetwork, patience: int | None, first: int):
+    def __init__(self, network: ForecastNetwork, patience: int | Literal["auto"] | None, first: int):
         self.network = network
-        self.patience = patience
+        self.patience = _PATIENCE if patience == "auto" else patience
         self.first = first
         self.best = float("inf")
         self.weights: dict[str, Tensor] = {}
@@ -213,3 +222,40 @@ class BestWeights(Callback):
         del trainer, pl_module
         if self.weights:
             self.network.load_state_dict(self.weights)
+
+
+class Told(Callback):
+    """Tells a bar how many steps are made, and what the last validation loss was."""
+
+    def __init__(self, bar: Bar):
+        self.bar = bar
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *batch) -> None:
+        """Tell the steps."""
+        del trainer, batch
+        self.bar.update(cast("NetworkTraining", pl_module).steps)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Tell the loss."""
+        loss = float(trainer.callback_metrics.get("val_loss", math.nan))
+        self.bar.update(cast("NetworkTraining", pl_module).steps, f"validation loss {loss:.4g}")
+
+
+def check_trainer(trainer: Trainer) -> None:
+    """Refuse a trainer under which a network would not be what it seems to be.
+
+    Raises
+    ------
+    ValueError: more than one device; numbers of 16 bits whose gradients need a scale, which the clipping would not see.
+
+    """
+    if trainer.world_size > 1:
+        raise ValueError(
+            f"`trainer` asks for {trainer.world_size} devices; a network is trained on one here. Give devices=1, and "
+            "run several fits beside each other in processes of their own"
+        )
+    if getattr(trainer.precision_plugin, "scaler", None) is not None or trainer.precision == "16-true":
+        raise ValueError(
+            f"`trainer` has the precision {trainer.precision!r}, in which small gradients become zero; allowed: "
+            "'32-true', '64-true', 'bf16-mixed', 'bf16-true'"
+        )

@@ -1,10 +1,13 @@
 """The future of known covariates: which rows are needed, how they are given, and what is said where they do not fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from forecast.ahead import check_known, future_rows, with_future
+from forecast.baselines import Naive
 from forecast.frame import FrameError, Roles, check_frame
 from forecast.origins import origins_of
 
@@ -248,6 +251,21 @@ def test_steps_without_a_rule_go_on_with_the_stamps_of_the_future():
     assert known(told, "a", told.last[0] + 1 + np.arange(5))["price"].tolist() == [1, 2, 3, 4, 5]
 
 
+def test_steps_whose_stamps_nobody_knows_are_counted():
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.cumsum(np.arange(1, 40) ** 2 % 23 + 1), unit="D")
+    frame = pd.DataFrame({"unique_id": "a", "ds": days, "y": 1.0, "price": 2.0})
+    history = check_frame(frame, freq="steps", roles=Roles(known=("price",)))
+    rows = future_rows(history, 3)
+    assert rows["ds"].isna().all()
+    with pytest.raises(FrameError) as caught:
+        check_known(history, origins_of(history), 3)
+    assert f"`price` is not known (step 1); expected 3 rows after {days[-1]}. Give" in str(caught.value)
+    refuses(rows.assign(price=1.0), "`future`: column `ds` is missing in 3 rows", history=history)
+    filled = rows.assign(price=1.0, ds=days[-1] + pd.to_timedelta([2, 3, 9], unit="D"))
+    told = accept(filled, 3, history)
+    assert told.calendar.stamps(told.last[0] + 1 + np.arange(3)).tolist() == filled["ds"].tolist()
+
+
 # -- what does not fit -----------------------------------------------------------------------------------------------
 
 
@@ -281,7 +299,9 @@ def test_a_future_that_ends_before_the_series_do_is_refused():
 
 
 def test_a_future_far_away_is_refused_before_room_is_made_for_it():
-    hourly = pd.DataFrame({"unique_id": "a", "ds": pd.date_range("2024-01-01", periods=9, freq="s"), "y": 1.0, "p": 1.0})
+    hourly = pd.DataFrame(
+        {"unique_id": "a", "ds": pd.date_range("2024-01-01", periods=9, freq="s"), "y": 1.0, "p": 1.0}
+    )
     history = check_frame(hourly, roles=Roles(known=("p",)))
     future = pd.DataFrame({"unique_id": "a", "ds": [pd.Timestamp("2190-01-01")], "p": 1.0})
     refuses(future, "rows out between the ends of the series and its own rows", HELP, history=history)
@@ -346,3 +366,20 @@ def test_only_frames_of_panels_without_series_need_no_rows():
     empty = panel().take(np.array([], dtype="int64"))
     assert len(future_rows(empty, 3)) == 0
     check_known(empty, origins_of(empty), 3)
+
+
+# -- as a forecaster has it ------------------------------------------------------------------------------------------
+
+
+def test_a_forecaster_takes_the_rows_that_it_gave_to_fill_in():
+    fitted = Naive(horizon=3).fit(make(w=1.0), roles=replace(ROLES, weight="w"))
+    future = fitted.future_frame()
+    future["price"], future["promo"] = 1.0, "half"
+    pd.testing.assert_frame_equal(fitted.predict(future=future), fitted.predict())
+    with pytest.raises(FrameError, match="`future`: column `promo` has the role known but is not there"):
+        fitted.predict(future=future.drop(columns="promo"))
+
+
+def test_a_frame_to_predict_from_needs_no_weights():
+    fitted = Naive(horizon=3).fit(make(w=1.0), roles=replace(ROLES, weight="w"))
+    pd.testing.assert_frame_equal(fitted.predict(make()), fitted.predict())

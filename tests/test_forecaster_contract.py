@@ -268,6 +268,103 @@ def test_a_series_that_was_not_there_at_fit_is_forecast(pattern, fitted):
     assert table["prediction"].between(0, 10).all()
 
 
+# -- what can be asked -----------------------------------------------------------------------------------------------
+
+
+@every
+def test_some_series_are_forecast_as_among_all(pattern, fitted):
+    whole = fitted.predict()
+    table = fitted.predict(ids=["3", "b"])
+    same(table, pd.concat([of(whole, "3"), of(whole, "b")]), rtol=1e-4)
+    with pytest.raises(ValueError, match="`ids` names 'B', which is none of the 3 series; the nearest is 'b'"):
+        fitted.predict(ids=["B"])
+
+
+@every
+def test_fewer_steps_are_the_first_ones(pattern, fitted):
+    whole = fitted.predict()
+    same(fitted.predict(horizon=2), whole[whole["step"] <= 2])
+
+
+@every
+def test_more_steps_go_on_from_those_of_the_fit_or_are_refused(pattern, fitted):
+    further = HORIZON + 5
+    if not isinstance(pattern, Naive | SeasonalNaive | Drift | WindowAverage):
+        with pytest.raises(
+            ValueError, match=f"`horizon` is {further}; this {type(pattern).__name__} was fitted .* 6 st"
+        ):
+            fitted.predict(horizon=further)
+        return
+    table = fitted.predict(horizon=further)
+    assert table["step"].tolist() == [*range(1, further + 1)] * 3
+    same(table[table["step"] <= HORIZON], fitted.predict())
+    assert np.isfinite(table[NUMBERS]).all(axis=None)
+
+
+@every
+def test_levels_that_were_not_fitted_lie_between_those_that_were(pattern, fitted):
+    whole = fitted.predict()
+    table = fitted.predict(quantile_levels=(0.01, 0.3, 0.35, 0.99))
+    assert list(table.columns[4:]) == ["prediction", "mean", "0.01", "0.3", "0.35", "0.99"]
+    for name in ("prediction", "mean", "0.3"):
+        pd.testing.assert_series_equal(table[name], whole[name], check_exact=True)
+    beside = pd.concat(
+        [table[["0.01"]], whole[["0.1", "0.3"]], table[["0.35"]], whole[["0.9"]], table[["0.99"]]], axis=1
+    )
+    assert (np.diff(beside) >= 0).all()
+
+
+@every
+def test_fitted_values_are_the_forecasts_from_each_cutoff_beside_the_actuals(pattern, fitted):
+    table = fitted.fitted_values(stride=HORIZON)
+    assert list(table.columns) == [*COLUMNS[:4], "y", *COLUMNS[4:]]
+    assert not table.duplicated(["unique_id", "ds"]).any()
+    assert np.isfinite(table[["y", *NUMBERS]]).all(axis=None)
+    actuals = table.merge(FRAME, on=["unique_id", "ds"])
+    np.testing.assert_allclose(actuals["y_x"], actuals["y_y"], rtol=1e-6)
+    cutoff = of(table, "a")["cutoff"].iloc[-1]
+    last = of(table[table["cutoff"] == cutoff], "a")
+    same(last.drop(columns="y"), fitted.predict(ids=["a"], cutoffs=[cutoff]), rtol=1e-4)
+
+
+@every
+def test_paths_are_spread_as_the_quantiles_say_and_repeat_under_a_seed(pattern, fitted):
+    table = fitted.sample_paths(100)
+    same(table, fitted.sample_paths(100))
+    paths, whole = table.iloc[:, 4:], fitted.predict()
+    same(table.iloc[:, :4], whole.iloc[:, :4])
+    width = (whole["0.9"] - whole["0.1"]).to_numpy()
+    for level in ("0.2", "0.5", "0.8"):
+        apart = np.quantile(paths, float(level), axis=1) - whole[level]
+        assert (np.abs(apart) <= 0.05 * width).all()
+
+
+@every
+@pytest.mark.parametrize("horizon", [1, 13])
+def test_horizons_of_one_and_of_thirteen_steps_are_forecast_alike(pattern, horizon):
+    table = clone(pattern).set_params(horizon=horizon).fit(FRAME).predict()
+    assert table["step"].tolist() == [*range(1, horizon + 1)] * 3
+    assert np.isfinite(table[NUMBERS]).all(axis=None)
+
+
+@every
+def test_covariates_of_every_role_may_be_there(pattern):
+    t = np.arange(len(FRAME))
+    beside = {"shop": FRAME["unique_id"].map({"b": "big", "a": "small", "3": "big"}), "price": t % 5, "rain": t % 3}
+    roles = Roles(static=("shop",), known=("price",), past=("rain",))
+    forecaster = clone(pattern).fit(FRAME.assign(**beside), roles=roles)
+    future = forecaster.future_frame()
+    table = forecaster.predict(future=future.assign(price=2.0))
+    assert table[["unique_id", "ds"]].equals(future[["unique_id", "ds"]])
+    assert np.isfinite(table[NUMBERS]).all(axis=None)
+    assert np.isfinite(forecaster.fitted_values(stride=20)[NUMBERS]).all(axis=None)
+    if forecaster.reads_covariates:
+        with pytest.raises(FrameError, match="series 'b': `price` is not known at 2024-03-31 16:00:00"):
+            forecaster.predict()
+    else:
+        same(table, forecaster.predict())
+
+
 # -- manners ---------------------------------------------------------------------------------------------------------
 
 

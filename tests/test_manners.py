@@ -60,13 +60,6 @@ def fitted() -> list:
     return [one.fit(FRAME) for one in (small(), small("tcn", decoder="recursive"), NLinear(HORIZON, context_length=12))]
 
 
-@pytest.fixture(scope="module")
-def processes():
-    """Two processes that share nothing with this one but what is sent to them."""
-    with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        yield pool
-
-
 def through_joblib(thing, folder):
     joblib.dump(thing, folder / "thing.joblib")
     return joblib.load(folder / "thing.joblib")
@@ -86,14 +79,18 @@ def test_forecasters_pass_through_what_others_pickle_with(through, fitted, tmp_p
         same(fresh.fit(FRAME).predict(), forecaster.predict())
 
 
-def test_forecasters_are_fitted_and_asked_in_processes_of_their_own(fitted, processes, tmp_path, monkeypatch):
+def test_forecasters_are_fitted_and_asked_in_a_process_that_shares_nothing_but_the_folder(
+    fitted, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    asked = [processes.submit(one.predict) for one in fitted]
-    # Two at once, in one folder.
-    made = [processes.submit(clone(one).fit, FRAME) for one in fitted]
-    for forecaster, predicted, refitted in zip(fitted, asked, made, strict=True):
-        same(predicted.result(), forecaster.predict())
-        same(refitted.result().predict(), forecaster.predict())
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        asked = [pool.submit(one.predict) for one in fitted]
+        made = [pool.submit(clone(one).fit, FRAME) for one in fitted]
+        asked[0].result()  # from here on both are at work
+        for forecaster, predicted, refitted in zip(fitted, asked, made, strict=True):
+            same(clone(forecaster).fit(FRAME).predict(), forecaster.predict())
+            same(predicted.result(), forecaster.predict())
+            same(refitted.result().predict(), forecaster.predict())
     assert list(tmp_path.iterdir()) == []
 
 

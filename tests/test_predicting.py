@@ -189,6 +189,22 @@ def test_more_steps_than_a_model_can_go_are_refused_with_those_that_can():
         fitted.predict(horizon=9)
 
 
+def test_a_network_that_feeds_back_its_forecasts_goes_on_and_draws_paths_as_far():
+    forecaster = NeuralForecaster(
+        LSTM(width=8), 8, decoder="recursive", context_length=16, patch_length=4, training=SMALL
+    ).fit(FRAME)
+    table = forecaster.predict(horizon=19)
+    assert table["step"].tolist() == [*range(1, 20)] * 3
+    same(table[table["step"] <= 8], forecaster.predict(), rtol=1e-5)
+    assert (np.diff(table[LEVELS]) >= 0).all()
+    few = forecaster.predict(horizon=10)
+    same(few, table[table["step"] <= 10], rtol=1e-5)
+    paths = forecaster.sample_paths(20, horizon=19)
+    assert np.isfinite(paths_of(paths)).all()
+    assert len(paths) == len(table)
+    assert forecaster.fitted_values(horizon=19, stride=8)["step"].max() == 19
+
+
 # -- quantile levels -------------------------------------------------------------------------------------------------
 
 

@@ -48,7 +48,9 @@ class Baseline(Forecaster):
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         points = self._points(panel, origins, self.horizon)
-        return Forecast(points[:, :, None] + self._spread(panel, origins), points)
+        quantiles = self._spread(panel, origins)
+        quantiles += points[:, :, None]  # in place: of many origins this is the largest array there is
+        return Forecast(quantiles, points)
 
     def _forecast_further(self, panel: Panel, origins: Origins, horizon: int) -> Forecast:
         points = self._points(panel, origins, horizon)

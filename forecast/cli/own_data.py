@@ -10,56 +10,44 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forecast.cli.answers import FAILED, answers, print_table, say, tell_json
+from forecast.cli.options import (
+    Data,
+    Decimal,
+    Delayed,
+    Freq,
+    Gaps,
+    Id,
+    Json,
+    Known,
+    Past,
+    Quiet,
+    Seed,
+    Separator,
+    Static,
+    Steps,
+    Target,
+    Time,
+    TimeFormat,
+    Weight,
+    data_option,
+    model_option,
+    output_option,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from forecast.experiment.choosing import Comparison
 
-_DATA, _MODEL, _OUTPUT = "Data", "Model", "Output"
 _PICTURES = (".png", ".svg", ".pdf")
-
-
-def _data(help: str, *names: str, **more):
-    return typer.Option(*names, help=help, rich_help_panel=_DATA, **more)
-
-
-def _model(help: str, *names: str, **more):
-    return typer.Option(*names, help=help, rich_help_panel=_MODEL, **more)
-
-
-def _output(help: str, *names: str, **more):
-    return typer.Option(*names, help=help, rich_help_panel=_OUTPUT, **more)
-
-
-Data = Annotated[Path | None, _data("The table: .csv, .tsv, .txt (also .gz), or .parquet.")]
-Id = Annotated[str | None, _data("Column that tells series apart; none for one series.", "--id")]
-Time = Annotated[str | None, _data("Column of times: ISO 8601 (2024-01-31), or whole numbers; ds if not given.")]
-Target = Annotated[str | None, _data("Column of the values to forecast; y if not given.")]
-Freq = Annotated[str | None, _data("Frequency, such as h, D, W-MON, MS; read off the data if not given.")]
-Gaps = Annotated[
-    str | None, _data("Missing rows: refuse them (error), read them as missing (mask), or go on with the last (fill).")
-]
-Known = Annotated[list[str] | None, _data("Columns that are known ahead, such as price,promo.")]
-Past = Annotated[list[str] | None, _data("Columns that are known up to now.")]
-Static = Annotated[list[str] | None, _data("Columns with one value per series.")]
-Delayed = Annotated[list[str] | None, _data("Columns that are known late, with steps, such as returns:2.")]
-Weight = Annotated[str | None, _data("Column that says how much a row counts in training.")]
-Separator = Annotated[str | None, _data("Between columns, such as ';' or tab; looked for if not given.")]
-Decimal = Annotated[str | None, _data("Mark before decimals: a point if not given, or a comma.")]
-TimeFormat = Annotated[str | None, _data("Of times that are not ISO 8601, such as '%d/%m/%Y'.")]
-Seed = Annotated[int, _model("Of networks.", min=0)]
-Steps = Annotated[int | None, _model("Training steps of networks; the usual number if not given.", min=1)]
-Quiet = Annotated[bool, _output("Say nothing beside the results, but what goes wrong.", "--quiet", "-q")]
-Json = Annotated[bool, _output("Answer with one JSON object on stdout, errors too.", "--json")]
 
 
 def predict(
     data: Data = None,
-    horizon: Annotated[int | None, _model("Steps to forecast.", "--horizon", min=1)] = None,
+    horizon: Annotated[int | None, model_option("Steps to forecast.", "--horizon", min=1)] = None,
     model: Annotated[
         str,
-        _model(
+        model_option(
             "A network (lstm, tcn, transformer, ...), a rule (SeasonalNaive, NLinear, ...), the folder of a saved "
             "forecaster, or best: a comparison of a few on this data."
         ),
@@ -74,16 +62,20 @@ def predict(
     static: Static = None,
     delayed: Delayed = None,
     weight: Weight = None,
-    future: Annotated[Path | None, _data("A table of the known columns for the steps ahead.")] = None,
+    future: Annotated[Path | None, data_option("A table of the known columns for the steps ahead.")] = None,
     separator: Separator = None,
     decimal: Decimal = None,
     time_format: TimeFormat = None,
-    levels: Annotated[str | None, _model("Quantile levels, such as 0.1,0.5,0.9; the deciles if not given.")] = None,
+    levels: Annotated[
+        str | None, model_option("Quantile levels, such as 0.1,0.5,0.9; the deciles if not given.")
+    ] = None,
     seed: Seed = 0,
     steps: Steps = None,
-    out: Annotated[str | None, _output("Table to write: .csv, .csv.gz, .parquet; stdout if not given, or -.")] = None,
-    plot: Annotated[Path | None, _output("Picture to write: .png, .svg, .pdf.")] = None,
-    save: Annotated[Path | None, _output("Folder to keep the fitted model in, for --model.")] = None,
+    out: Annotated[
+        str | None, output_option("Table to write: .csv, .csv.gz, .parquet; stdout if not given, or -.")
+    ] = None,
+    plot: Annotated[Path | None, output_option("Picture to write: .png, .svg, .pdf.")] = None,
+    save: Annotated[Path | None, output_option("Folder to keep the fitted model in, for --model.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -122,33 +114,32 @@ def predict(
                 say=_sayer(quiet or as_json),
             )
             found = forecast_table(task)
-        for note in found.notes:
-            _sayer(quiet or as_json)(note)
         if save is not None:
             found.forecaster.save(save)
         if plot is not None:
             from forecast.plots import plot_forecast
 
             plot_forecast(found.forecasts, found.panel).savefig(plot)
-        text = own_data.write_table(found.forecasts, path, found.layout)
+        table = own_data.named(found.forecasts, found.layout)
+        text = None if as_json and path is None else own_data.write_table(table, path)
         if as_json:
-            tell_json(_summary(found, data, path, plot, save))
+            summary = _summary(found, data, path, plot, save)
+            tell_json(summary if path else summary | {"table": own_data.spelled(table).to_dict("records")})
         elif path is None:
             typer.echo(text, nl=False)
         else:
-            say_unless = _sayer(quiet)
-            say_unless(f"{len(found.forecasts):,} forecasts by {found.model}: {path}")
+            _sayer(quiet)(f"{len(table):,} forecasts by {found.model}: {path}")
 
 
 def backtest(
     data: Data = None,
-    horizon: Annotated[int | None, _model("Steps to forecast from each cutoff.", "--horizon", min=1)] = None,
+    horizon: Annotated[int | None, model_option("Steps to forecast from each cutoff.", "--horizon", min=1)] = None,
     model: Annotated[
-        list[str] | None, _model("Models to compare, such as lstm,tcn,SeasonalNaive; those of best if not given.")
+        list[str] | None, model_option("Models to compare, such as lstm,tcn,SeasonalNaive; those of best if not given.")
     ] = None,
-    folds: Annotated[int, _model("Cutoffs, counted back from the end.", min=1)] = 5,
-    stride: Annotated[int | None, _model("Steps between cutoffs; the horizon if not given.", min=1)] = None,
-    cutoffs: Annotated[str | None, _model("The cutoffs themselves, such as 2024-01-31,2024-02-29.")] = None,
+    folds: Annotated[int, model_option("Cutoffs, counted back from the end.", min=1)] = 5,
+    stride: Annotated[int | None, model_option("Steps between cutoffs; the horizon if not given.", min=1)] = None,
+    cutoffs: Annotated[str | None, model_option("The cutoffs themselves, such as 2024-01-31,2024-02-29.")] = None,
     id: Id = None,
     time: Time = None,
     target: Target = None,
@@ -164,7 +155,7 @@ def backtest(
     time_format: TimeFormat = None,
     seed: Seed = 0,
     steps: Steps = None,
-    out: Annotated[Path | None, _output("Folder to write: scores, all forecasts, plots.")] = None,
+    out: Annotated[Path | None, output_option("Folder to write: scores, all forecasts, plots.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -192,8 +183,6 @@ def backtest(
             found, panel, plan, layout, notes = backtest_models(
                 task, folds=folds, stride=stride, cutoffs=_listed([cutoffs] if cutoffs else None)
             )
-        for note in notes:
-            _sayer(quiet or as_json)(note)
         written = _write_backtest(found, panel, plan, layout, out) if out is not None else []
         if as_json:
             table = plan.table(panel).drop(columns="validation_start")
@@ -213,11 +202,11 @@ def backtest(
 
 def _write_backtest(found: "Comparison", panel, plan, layout, folder: Path) -> list[str]:
     from forecast import plots
-    from forecast.experiment.own_data import write_table
+    from forecast.experiment.own_data import named, write_table
 
     folder.mkdir(parents=True, exist_ok=True)
     found.scores.to_csv(folder / "scores.csv", index=False)
-    write_table(found.ledger.forecasts, folder / "forecasts.csv", layout)
+    write_table(named(found.ledger.forecasts, layout), folder / "forecasts.csv")
     plots.plot_backtest(found.ledger, panel).savefig(folder / "backtest.png")
     plots.plot_error_by_step(found.ledger).savefig(folder / "error_by_step.png")
     plots.plot_folds(plan.table(panel)).savefig(folder / "folds.png")
@@ -226,7 +215,7 @@ def _write_backtest(found: "Comparison", panel, plan, layout, folder: Path) -> l
 
 
 def _summary(found, data: Path | None, out: Path | None, plot: Path | None, save: Path | None) -> "dict[str, Any]":
-    """Give what a program wants to know of a forecast; the forecasts themselves, where they are in no file."""
+    """Give what a program wants to know of a forecast."""
     panel, forecaster = found.panel, found.forecaster
     stamps = panel.calendar.stamp(int(panel.first.min())), panel.calendar.stamp(int(panel.last.max()))
     summary = {
@@ -250,8 +239,6 @@ def _summary(found, data: Path | None, out: Path | None, plot: Path | None, save
     if found.comparison is not None:
         scores: pd.DataFrame = found.comparison.scores
         summary |= {"comparison": scores.to_dict("records"), "verdict": found.comparison.verdict}
-    if out is None:
-        summary["rows_of_forecasts"] = found.forecasts.to_dict("records")
     return summary
 
 

@@ -85,10 +85,15 @@ def comparison_plan(panel: Panel, horizon: int) -> Plan | None:
     """
     length = int(panel.last.max() - panel.first.min()) + 1
     room = length - horizon - max(horizon, panel.calendar.season_length + 1, _LEAST_HISTORY)
-    if room < 0:
-        return None
     stride = max(1, min(horizon, room // (_FOLDS - 1)))
-    return Plan(horizon=horizon, n_folds=min(_FOLDS, 1 + room // stride), stride=stride, refit="never")
+    for folds in range(min(_FOLDS, 1 + room // stride), 0, -1):
+        plan = Plan(horizon=horizon, n_folds=folds, stride=stride, refit="never")
+        try:
+            plan.folds(panel)
+        except ValueError:  # no series is under way at the earliest of them
+            continue
+        return plan
+    return None
 
 
 def compare(
@@ -134,9 +139,9 @@ def _scores(ledger: Ledger) -> pd.DataFrame:
     table["skill"] = np.nan
     if BASELINE in ledger.forecasters:
         table["skill"] = skill(ledger, BASELINE).set_index("forecaster")["skill"].reindex(table["model"]).to_numpy()
-    order = ["skill", "mae"] if table["skill"].notna().any() else ["mae"]
-    table = table.sort_values(by=order, ascending=[one == "mae" for one in order], kind="stable", na_position="last")
-    return table[["model", "skill", "mase", "wql", "parameters", "fit_seconds"]].reset_index(drop=True)
+    table["lead"] = -table["skill"]
+    table = table.sort_values(by=["lead", "mae"], kind="stable", na_position="last")
+    return table.loc[:, ["model", "skill", "mase", "wql", "parameters", "fit_seconds"]].reset_index(drop=True)
 
 
 def _verdict(ledger: Ledger, scores: pd.DataFrame) -> str:
@@ -153,7 +158,7 @@ def _verdict(ledger: Ledger, scores: pd.DataFrame) -> str:
     at = f"{cutoffs} cutoff{'s' if cutoffs > 1 else ''}"
     if cutoffs < _FOLDS:
         return f"{best} has the lowest error{told}, but {at} cannot tell the models apart"
-    wins = {name: int((by_cutoff[best] < by_cutoff[name]).sum()) for name in names[1:]}
+    wins = {name: int(np.sum(by_cutoff[best].to_numpy() < by_cutoff[name].to_numpy())) for name in names[1:]}
     close = [f"{name} (which it beats at {won} of {at})" for name, won in wins.items() if won < cutoffs]
     if close:
         return f"{best} has the lowest error{told}, but cannot be told apart from {', '.join(close)}"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from forecast.experiment.faults import ConfigError, nearest
-from forecast.experiment.spelling import read_numbers, read_times
+from forecast.experiment.spelling import is_text, read_numbers, read_times
 from forecast.frame import Roles
 
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
@@ -85,50 +85,56 @@ def read_table(path: str | Path, layout: Layout, *, target: bool = True) -> OwnT
     if layout.id is None and _ALONE in frame.columns:
         layout = replace(layout, id=_ALONE)
         notes.append(f"series are told apart by the column {_ALONE!r}")
-    wanted = _check_columns(path, frame, layout, target)
-    frame = frame[wanted]
-    blank = frame.isna().all(axis=1)
-    frame = frame[~blank]
-    time_format = layout.time_format
-    frame[layout.time], time_format = read_times(frame[layout.time], str(path), time_format, notes)
-    if layout.target in frame:
-        frame[layout.target] = read_numbers(frame[layout.target], str(path), layout.decimal)
-    categories = []
-    for name, role in layout.roles.uses():
-        if name in frame:
-            mixed = role != "weight"
-            frame[name] = read_numbers(frame[name], str(path), layout.decimal, or_categories=mixed)
-            if not pd.api.types.is_numeric_dtype(frame[name]):
-                categories.append(name)
-    if categories:
-        notes.append(f"read as categories: {', '.join(categories)}")
+    names, file = _check_columns(path, frame, layout, target), str(path)
+    frame = pd.DataFrame(frame.loc[:, names]).dropna(how="all")  # blank lines
     if layout.id is None:
         frame.insert(0, _ALONE, layout.target)
+    elif (nameless := frame[layout.id].isna().to_numpy()).any():
+        line = frame.index[nameless][0]
+        raise ConfigError(f"{path}: column `{layout.id}` is empty in line {line}; every row must name its series")
+    times, time_format = read_times(pd.Series(frame[layout.time]), file, layout.time_format, notes)
+    read = {layout.time: times}
+    for name, role in [(layout.target, "target"), *layout.roles.uses()]:
+        if name in names:
+            beside = role not in ("target", "weight")
+            read[name] = read_numbers(pd.Series(frame[name]), file, layout.decimal, or_categories=beside)
+    if categories := [name for name, column in read.items() if is_text(column)]:
+        notes.append(f"read as categories: {', '.join(categories)}")
     layout = replace(layout, time_format=time_format)
-    return OwnTable(_in_order(frame, layout, path, notes), layout, tuple(notes))
+    return OwnTable(_in_order(frame.assign(**read), layout, path, notes), layout, tuple(notes))
 
 
-def write_table(table: pd.DataFrame, path: Path | None, layout: Layout) -> str:
-    """Write forecasts under the user's names for id and time; stamps as they came. Gives the text if there is no path.
+def named(forecasts: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    """Give forecasts under the user's names, stamps spelled as in the table that was read.
 
-    Raises ConfigError for a name that would come twice, or an ending that is not known; OSError.
+    Raises ConfigError for a name that would come twice.
     """
-    named = table.rename(columns={"unique_id": layout.id or _ALONE, "ds": layout.time})
+    table = forecasts.rename(columns={"unique_id": layout.id or _ALONE, "ds": layout.time})
     if layout.id is None:
-        named = named.drop(columns=_ALONE)
-    if not named.columns.is_unique:
-        twice = named.columns[named.columns.duplicated()][0]
+        table = table.drop(columns=_ALONE)
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
         raise ConfigError(f"error: forecasts have a column `{twice}` of their own; rename that of the data")
+    if layout.time_format:
+        stamps = {name: table[name].dt.strftime(layout.time_format) for name in (layout.time, "cutoff")}
+        table = table.assign(**stamps)
+    return table
+
+
+def spelled(table: pd.DataFrame) -> pd.DataFrame:
+    """Give forecasts as a text holds them: numbers with the seven figures that they have."""
+    short = {name: table[name].map(_seven_figures) for name in table.columns if table[name].dtype == "float32"}
+    times = {name: table[name].astype("str") for name in table.columns if table[name].dtype.kind == "M"}
+    return table.assign(**short, **times)
+
+
+def write_table(table: pd.DataFrame, path: Path | None) -> str | None:
+    """Write what `named` gave, as the ending says; without a path give it as CSV. Raises ConfigError, OSError."""
     if path is not None and path.name.lower().endswith(_TYPED):
         with _parquet():
-            named.to_parquet(path, index=False)
-        return ""
-    for column in (layout.time, "cutoff"):
-        if column in named and pd.api.types.is_datetime64_any_dtype(named[column]):
-            stamps = named[column]
-            named[column] = stamps.dt.strftime(layout.time_format) if layout.time_format else stamps.astype("str")
-    text = named.to_csv(path, index=False, lineterminator="\n")
-    return text or ""
+            table.to_parquet(path, index=False)
+        return None
+    return spelled(table).to_csv(path, index=False, lineterminator="\n")
 
 
 def check_output(path: Path, endings: Sequence[str], argument: str) -> None:
@@ -219,6 +225,10 @@ def _torn(message: str) -> str:
     if "does not match length of data" in message:
         return f"the rows have more fields than the header: {advice}"
     return f"cannot be read as CSV: {' '.join(message.split())}"
+
+
+def _seven_figures(value: float) -> float:
+    return float(f"{value:.7g}")
 
 
 class _parquet:

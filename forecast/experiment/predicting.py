@@ -1,21 +1,22 @@
 """From a table of one's own to forecasts: what the commands `predict` and `backtest` do."""
 
 import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from forecast.evaluation import Plan
 from forecast.experiment.choosing import CANDIDATES, Comparison, compare, comparison_plan, model_named
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import Layout, OwnTable, read_table
+from forecast.experiment.wording import Notes, in_options
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel, check_frame
+from forecast.plots.extent import count
 
 _BEST, _RULE = "best", "SeasonalNaive"
 _MOST_CUTOFFS = 200
@@ -74,14 +75,14 @@ def predict(task: Task) -> Predicted:
     OSError: a file that is not there, or cannot be read.
 
     """
-    with _answering():
+    with in_options():
         folder = Path(task.model[0]).expanduser()
         if len(task.model) > 1:
             raise ConfigError(f"error: `model` names {len(task.model)}; to predict give one, or `best` to compare some")
-        notes: list[str] = []
-        with _warnings_in(notes):
+        notes = Notes(task.say)
+        with notes.of_warnings():
             found = _with_saved(task, folder, notes) if folder.is_dir() else _with_new(task, notes)
-        return replace(found, notes=tuple(notes))
+        return replace(found, notes=tuple(notes.lines))
 
 
 def backtest_models(task: Task, *, folds: int = 5, stride: int | None = None, cutoffs: Sequence[str] = ()) -> tuple:
@@ -89,20 +90,21 @@ def backtest_models(task: Task, *, folds: int = 5, stride: int | None = None, cu
 
     Every fold fits anew. Raises what `predict` raises.
     """
-    with _answering():
-        notes: list[str] = []
-        with _warnings_in(notes):
+    with in_options():
+        notes = Notes(task.say)
+        with notes.of_warnings():
             horizon = _horizon(task)
             table = _read(task, Layout(**task.names), notes)
             panel = check_frame(table.frame, **_door(task, table))
-            plan = Plan(
-                horizon=horizon, stride=stride, **({"cutoffs": list(cutoffs)} if cutoffs else {"n_folds": folds})
-            )
+            if cutoffs:
+                plan = Plan(horizon=horizon, stride=stride, cutoffs=_stamps(cutoffs, panel, table.layout))
+            else:
+                plan = Plan(horizon=horizon, stride=stride, n_folds=folds)
             names = [name for one in task.model for name in (CANDIDATES if one == _BEST else (one,))]
             models = {name: _model(task, name, horizon) for name in dict.fromkeys(names)}
             for line in told_plan(plan, panel):
                 task.say(line)
-            return compare(panel, models, plan, task.say, seed=task.seed), panel, plan, table.layout, tuple(notes)
+            return compare(panel, models, plan, task.say, seed=task.seed), panel, plan, table.layout, tuple(notes.lines)
 
 
 def told_plan(plan: Plan, panel: Panel) -> list[str]:
@@ -110,15 +112,14 @@ def told_plan(plan: Plan, panel: Panel) -> list[str]:
     table = plan.table(panel)
     rule = "given" if plan.n_folds is None else f"counted back from the end, {plan.stride or plan.horizon} steps apart"
     lines = [f"{len(table)} cutoffs, {rule}; a model reads targets up to the cutoff only, and is scored after it:"]
-    for row in table.head(_MOST_CUTOFFS).itertuples():
-        lines.append(
-            f"  fold {row.fold}: fit on {row.train_start} to {row.train_end}, "
-            f"scored on {row.test_start} to {row.test_end} ({row.series} series, {row.points:,} values)"
-        )
+    for row in table.head(_MOST_CUTOFFS).to_dict("records"):
+        fit, test = (f"{row[f'{part}_start']} to {row[f'{part}_end']}" for part in ("train", "test"))
+        size = f"{row['series']} series, {row['points']:,} values"
+        lines.append(f"  fold {row['fold']}: fit on {fit}, scored on {test} ({size})")
     return lines
 
 
-def _with_new(task: Task, notes: list[str]) -> Predicted:
+def _with_new(task: Task, notes: Notes) -> Predicted:
     """Fit a model by name, or the best of some, and forecast."""
     horizon, name = _horizon(task), task.model[0]
     model = None if name == _BEST else _model(task, name, horizon)  # a wrong name is told before any data are read
@@ -134,27 +135,29 @@ def _with_new(task: Task, notes: list[str]) -> Predicted:
     if model is None:
         name, comparison = _choose(task, panel, horizon, notes)
         model = _model(task, name, horizon)
+    if panel.covariates is not None and not model.reads_covariates:
+        notes.take(f"{name} reads no covariates: known, past, static and delayed columns are not used")
     task.say(f"fitting {name} on all data")
     model.fit(table.frame, **door)
     forecasts = model.predict(future=future, quantile_levels=task.levels or None)
     return Predicted(pd.DataFrame(forecasts), name, model, model.panel_of(None), table.layout, (), comparison)
 
 
-def _choose(task: Task, panel: Panel, horizon: int, notes: list[str]) -> tuple[str, Comparison | None]:
+def _choose(task: Task, panel: Panel, horizon: int, notes: Notes) -> tuple[str, Comparison | None]:
     plan = comparison_plan(panel, horizon)
+    cutoffs = 0 if plan is None else len(plan.folds(panel))
     if plan is None:
-        notes.append(f"the data are too short to compare models {horizon} steps ahead: {_RULE} is used")
+        notes.take(f"the data are too short to compare models {horizon} steps ahead: {_RULE} is used")
         return _RULE, None
     models = {name: _model(task, name, horizon) for name in CANDIDATES}
-    cutoffs = len(plan.folds(panel))
-    task.say(f"comparing {', '.join(CANDIDATES)} at {cutoffs} cutoff{'s' if cutoffs > 1 else ''} of the data")
+    task.say(f"comparing {', '.join(CANDIDATES)} at {count(cutoffs, 'cutoff')} of the data")
     found = compare(panel, models, plan, task.say, seed=task.seed)
-    notes.append(found.verdict)
-    notes += [f"{name} could not be compared: {why}" for name, why in found.failed.items()]
+    notes.take(found.verdict)
+    notes.take(*(f"{name} could not be compared: {why}" for name, why in found.failed.items()))
     return str(found.scores["model"].iloc[0]), found
 
 
-def _with_saved(task: Task, folder: Path, notes: list[str]) -> Predicted:
+def _with_saved(task: Task, folder: Path, notes: Notes) -> Predicted:
     """Forecast with a saved forecaster, from its own history or a table."""
     if task.steps is not None:
         raise ConfigError("error: `--steps` is for a network that is trained, which a saved one is not: leave it out")
@@ -176,7 +179,7 @@ def _with_saved(task: Task, folder: Path, notes: list[str]) -> Predicted:
         future = None if future is None else future.rename(columns=ours)
     elif task.future is not None:
         read = read_table(task.future, layout, target=False)
-        notes += read.notes
+        notes.take(*read.notes)
         future = read.frame.rename(columns={read.layout.columns[name]: theirs[name] for name in theirs})
     forecasts = forecaster.predict(panel, future=future, horizon=task.horizon, quantile_levels=task.levels or None)
     return Predicted(pd.DataFrame(forecasts), str(folder), forecaster, panel, layout, ())
@@ -192,11 +195,11 @@ def _horizon(task: Task) -> int:
     return task.horizon
 
 
-def _read(task: Task, layout: Layout, notes: list[str]) -> OwnTable:
+def _read(task: Task, layout: Layout, notes: Notes) -> OwnTable:
     if task.data is None:
         raise ConfigError("error: `--data` is missing: which table? (only a saved forecaster has data of its own)")
     table = read_table(task.data, layout)
-    notes += table.notes
+    notes.take(*table.notes)
     return table
 
 
@@ -208,52 +211,38 @@ def _door(task: Task, table: OwnTable) -> dict[str, Any]:
     return {"columns": layout.columns} | {name: value for name, value in given.items() if value is not None}
 
 
-def _with_future(task: Task, table: OwnTable, notes: list[str]) -> tuple[OwnTable, pd.DataFrame | None]:
+def _with_future(task: Task, table: OwnTable, notes: Notes) -> tuple[OwnTable, pd.DataFrame | None]:
     """Part what is to come from the history: a table of its own, or rows without a value at the ends of series."""
     if not table.layout.roles.known:
         if task.future is not None:
             raise ConfigError("error: `--future` is given, but no column is known ahead: name some with `--known`")
         return table, None
     if task.future is not None:
-        read = read_table(task.future, table.layout, target=False)
-        notes += read.notes
+        read = read_table(task.future, replace(table.layout, time_format=task.names.get("time_format")), target=False)
+        notes.take(*read.notes)
         return table, read.frame
     frame, columns = table.frame, table.layout.columns
-    observed = frame[columns["y"]].notna()
-    last = observed[::-1].groupby(frame[columns["unique_id"]][::-1], sort=False).cummax()[::-1]
-    begun = observed.groupby(frame[columns["unique_id"]], sort=False).transform("any")
-    ahead = begun & ~last.reindex(frame.index)
+    series = frame[columns["unique_id"]].factorize()[0]
+    places = np.arange(len(frame))
+    seen = pd.Series(np.where(frame[columns["y"]].notna(), places, -1)).groupby(series).transform("max").to_numpy()
+    ahead = (seen >= 0) & (places > seen)  # a series without any value has no end after which anything could come
     if not ahead.any():
         return table, None
-    notes.append(f"{int(ahead.sum()):,} rows without a value at the ends of series are taken as the future")
-    return replace(table, frame=frame[~ahead]), frame[ahead].drop(columns=columns["y"])
+    notes.take(f"{int(ahead.sum()):,} rows without a value at the ends of series are taken as the future")
+    return replace(table, frame=frame.loc[~ahead]), frame.loc[ahead].drop(columns=columns["y"])
 
 
-@contextmanager
-def _warnings_in(notes: list[str]) -> Iterator[None]:
-    """Take what is warned of among the notes, each once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        yield
-    for warning in caught:
-        text = " ".join(str(warning.message).split())
-        if issubclass(warning.category, UserWarning) and text not in notes:
-            notes.append(text)
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Tell what the library refuses in the words of the command."""
+def _stamps(cutoffs: Sequence[str], panel: Panel, layout: Layout) -> list:
+    """Give cutoffs, spelled as the times of the table are."""
+    if panel.calendar.unit is None:
+        try:
+            return [int(one) for one in cutoffs]
+        except ValueError:
+            raise ConfigError(
+                f"error: `--cutoffs` {','.join(cutoffs)}: the times of the data are whole numbers"
+            ) from None
     try:
-        yield
-    except ConfigError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise ConfigError(f"error: {as_options(str(error))}") from error
-
-
-def as_options(message: str) -> str:
-    """Give a message with remedies spelled as options of the command, on one line."""
-    message = re.sub(r"\b(gaps|freq)=[\"'](\w+)[\"']", r"--\1 \2", " ".join(message.split()))
-    message = re.sub(r"`(freq|gaps|horizon|future|levels)`", r"`--\1`", message)
-    return message.replace("`quantile_levels`", "`--levels`")
+        return list(pd.to_datetime(list(cutoffs), format=layout.time_format or "ISO8601"))
+    except ValueError as error:
+        how = layout.time_format or "ISO 8601"
+        raise ConfigError(f"error: `--cutoffs` {','.join(cutoffs)}: not of the format {how} of the data") from error

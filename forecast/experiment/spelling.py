@@ -27,13 +27,13 @@ def read_numbers(column: pd.Series, file: str, decimal: str, *, or_categories: b
     With `or_categories` a column of which less than half are numbers stays text. Raises ConfigError, with column and
     line, for what is no number.
     """
-    if not _is_text(column):
+    if not is_text(column):
         return column
     text = column.str.strip()
     missing = text.isna() | text.str.lower().isin(_MISSING)
     # Dots beside a decimal comma would stand for thousands, or be points after all: nobody can tell.
     plain = text.mask(text.str.contains(".", regex=False, na=False)).str.replace(",", ".") if decimal == "," else text
-    numbers = pd.to_numeric(plain.mask(missing), errors="coerce").astype("float64")
+    numbers = pd.Series(pd.to_numeric(plain.mask(missing), errors="coerce"), dtype="float64")
     wrong = numbers.isna() & ~missing
     if not wrong.any():
         return numbers
@@ -58,9 +58,11 @@ def read_times(column: pd.Series, file: str, time_format: str | None, notes: lis
     Texts have to be ISO 8601, as 2024-01-31 or 2024-01-31T14:00, digits, or of the format that is given. Raises
     ConfigError, with column and line, for others, with the format that would read them all.
     """
-    if not _is_text(column):
-        if len(column) and not pd.api.types.is_numeric_dtype(column) and column.dtype == object:
-            return pd.to_datetime(column), "%Y-%m-%d"  # days, as Parquet has them
+    if pd.api.types.is_integer_dtype(column) and time_format is not None:
+        column = column.astype("str")  # 20240131, as a number
+    if not is_text(column):
+        if column.dtype == object and pd.api.types.infer_dtype(column) == "date":
+            return pd.to_datetime(column), "%Y-%m-%d"
         return column, time_format
     text = column.str.strip()
     empty = text.isna() | (text == "")
@@ -78,11 +80,11 @@ def read_times(column: pd.Series, file: str, time_format: str | None, notes: lis
     stamps = _parsed(text, time_format or "ISO8601")
     wrong = stamps.isna()
     if not wrong.any():
-        offsets = text.str.extract(r":\d\d(?:\.\d+)?([+-]\d\d:?\d\d|Z)$")[0]
+        offsets = text.str.extract(r":\d\d(?:\.\d+)?([+-]\d\d:?\d\d|Z)$", expand=False)
         if stamps.dt.tz is not None and offsets.nunique() > 1:
             notes.append(f"column {column.name!r} has several offsets from UTC: read, and written, in UTC")
         return stamps, time_format or _format_of(text, stamps)
-    line, first = column.index[wrong][0], text[wrong].iloc[0]
+    line, first = column.index[wrong.to_numpy()][0], text.loc[wrong].iloc[0]
     problem = f"{file}: column `{column.name}` holds {first!r} in line {line}"
     if time_format is not None:
         raise ConfigError(f"{problem}, which is not of the format {time_format!r} (--time-format)")
@@ -98,7 +100,8 @@ def read_times(column: pd.Series, file: str, time_format: str | None, notes: lis
     raise ConfigError(f"{problem}, which is not ISO 8601 (2024-01-31); {remedy}")
 
 
-def _is_text(column: pd.Series) -> bool:
+def is_text(column: pd.Series) -> bool:
+    """Whether a column holds texts, and nothing else but what is missing."""
     return isinstance(column.dtype, pd.StringDtype) or (
         column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
     )

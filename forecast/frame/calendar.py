@@ -40,9 +40,9 @@ class Calendar:
 
     Attributes
     ----------
-    freq: the frequency as pandas spells it today (`"h"`, `"15min"`, `"W-MON"`, `"MS"`); `"MS+14D"` for day 15 of every
-        month (`"MS+29D"`: day 30, or the last one of a shorter month); a whole number as text for an integer axis;
-        `"steps"` where there is no rule.
+    freq: the frequency as pandas spells it today (`"h"`, `"15min"`, `"D"`, `"B"`, `"W-MON"`, `"MS"`, `"BME"`,
+        `"SMS-15"`, `"QE-DEC"`, `"YS-APR"`); `"MS+14D"` for day 15 of every month (`"MS+29D"`: day 30, or the last one
+        of a shorter month); a whole number as text for an integer axis; `"steps"` where there is no rule.
     steps: the rule that counts.
     unit: the resolution of the stamps (`"ns"`, `"us"`, ...), None for an integer axis.
     zone: the time zone of the stamps, or None.
@@ -181,8 +181,8 @@ def calendar_of(freq: str | int, stamp: pd.Timestamp) -> Calendar:
     elif parts.unit == "B":
         steps, season = BusinessDays(stamp.unit, _time_of_day(raw)), 5
     elif parts.unit in ("SMS", "SME"):
-        parts = parts._replace(anchor=parts.anchor or "15")
-        days = (1, int(parts.anchor)) if parts.unit == "SMS" else (int(parts.anchor), 31)
+        day = int(parts.anchor or 15)
+        parts, days = parts._replace(anchor=str(day)), (1, day) if parts.unit == "SMS" else (day, 31)
         steps, season = HalfMonths(*days, stamp.unit, _time_of_day(raw)), 24
     else:
         steps, season, parts = _ticks(parts, raw)
@@ -226,8 +226,9 @@ def _ticks(freq: Frequency, stamp: np.ndarray) -> tuple[Ticks, int, Frequency]:
     elif unit == "W":
         season = 52 if count == 1 else 1
         weekday = (phase * resolution - _MONDAY) // DAY % 7
-        freq = freq._replace(anchor=freq.anchor or DAY_NAMES[weekday])
-        phase += (DAY_NAMES.index(freq.anchor) - weekday) * DAY // resolution
+        anchor = freq.anchor or DAY_NAMES[weekday]
+        freq = freq._replace(anchor=anchor)
+        phase += (DAY_NAMES.index(anchor) - weekday) * DAY // resolution
     return Ticks(length, phase % length), season, freq
 
 

@@ -110,31 +110,36 @@ def calendar_features(calendar: Calendar, names: Sequence[str], ordinals: np.nda
     ----------
     calendar: that of the data, in whose local time hours and days are told.
     names: from `feature_names`.
-    ordinals: steps of the calendar, in any order and repeated at will; may be none, to learn F.
+    ordinals: steps of the calendar, in any order and repeated at will; may be none, to learn F. NaN for those before
+        the first stamp of a calendar without a rule (`freq="steps"`).
+
+    Raises
+    ------
+    FrameError: a step after the last stamp of such a calendar, where nothing tells its stamp.
 
     """
     ordinals = np.asarray(ordinals)
     unique, places = np.unique(ordinals.ravel(), return_inverse=True)
-    columns = []
-    if names:
-        stamps: Any = calendar.stamps(unique)  # pandas' types do not know the clock of an index
-        if stamps.hasnans:
-            raise FrameError(
-                f"calendar features ({', '.join(names)}) need the stamp of every step; frequency {calendar.freq!r} does "
-                f"not say that of {int(stamps.isna().sum())} steps. Give rows for them in `future`, or ask for no "
-                "features"
-            )
-        for name in names:
-            if name in _CYCLES:
-                angle = 2 * np.pi * _CYCLES[name](stamps)
-                columns += [np.sin(angle), np.cos(angle)]
-            elif name == "weekend":
-                columns.append(np.asarray(stamps.day_of_week >= 5))
-            else:
-                columns.append(_are_holidays(name, stamps))
-    features = np.empty((len(unique), len(columns)), dtype="float32")
+    stamps: Any = calendar.stamps(unique)  # pandas' types do not know the clock of an index
+    there = np.asarray(stamps.notna())
+    if names and not there[unique >= 0].all():
+        raise FrameError(
+            f"calendar features ({', '.join(names)}) need the stamp of every step; frequency {calendar.freq!r} does "
+            f"not say that of {int((~there).sum())} steps. Give known columns for them in `future`, or ask for no "
+            "features"
+        )
+    stamps, columns = stamps[there], []
+    for name in names:
+        if name in _CYCLES:
+            angle = 2 * np.pi * _CYCLES[name](stamps)
+            columns += [np.sin(angle), np.cos(angle)]
+        elif name == "weekend":
+            columns.append(np.asarray(stamps.day_of_week >= 5))
+        else:
+            columns.append(_are_holidays(name, stamps))
+    features = np.full((len(unique), len(columns)), np.nan, dtype="float32")
     for at, column in enumerate(columns):
-        features[:, at] = column
+        features[there, at] = column
     return features[places.ravel()].reshape(*ordinals.shape, len(columns))
 
 
@@ -153,7 +158,9 @@ def _auto(calendar: Calendar) -> tuple[str, ...]:
 def _are_holidays(name: str, stamps: Any) -> np.ndarray:
     """Tell for each stamp whether its day is a holiday."""
     days = stamps.tz_localize(None).to_numpy().astype("datetime64[D]")
-    return np.isin(days, _holidays(name, np.unique(stamps.year).tolist()))
+    years = np.unique(stamps.year)
+    # Those around too: a holiday that falls on a weekend may be kept in the year before or after.
+    return np.isin(days, _holidays(name, np.unique([years - 1, years, years + 1]).tolist()))
 
 
 def _holidays(name: str, years: list[int]) -> np.ndarray:

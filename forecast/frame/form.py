@@ -37,7 +37,7 @@ class Form:
         dressed = frame.copy(deep=False)
         for name in _STAMPS:
             if name in frame.columns and self.stamps != Stamps():
-                dressed[name] = self.stamps.give(frame[name]).array
+                dressed[name] = self.stamps.give(pd.Index(frame[name], copy=False)).set_axis(frame.index)
         return dressed if self.backend is None else self._native(dressed)
 
     def can_tell(self, stamps: pd.Index) -> bool:
@@ -47,14 +47,12 @@ class Form:
         return self.stamps.can_tell(stamps)
 
     def _native(self, frame: pd.DataFrame) -> Any:
-        import narwhals.stable.v2 as nw
-
         types = {ID: self.ids, **dict.fromkeys(_STAMPS, self.time)}
-        columns = {name: _native(str(name), frame[name], types.get(name), self.backend) for name in frame.columns}
-        return nw.from_dict(columns, backend=self.backend).to_native()
+        columns = [_native(str(name), frame[name], types.get(name), self.backend) for name in frame]
+        return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
 
-def _native(name: str, column: pd.Series, dtype: Any, backend: Any) -> Any:
+def _native(name: str, column: Any, dtype: Any, backend: Any) -> Any:
     """Give a column of ours as a narwhals Series, of a type or else of that which its values have."""
     import narwhals.stable.v2 as nw
 

@@ -108,7 +108,7 @@ def infer_freq(stamps: pd.DatetimeIndex) -> str | None:
     if days == 1:
         weekend = np.diff(wall.asi8) == 3 * DAY // resolution
         return "B" if weekend.any() and bool((wall.day_of_week < 5).all()) else "D"
-    found = _infer_half_months(wall) if 13 <= days <= 16 else _infer_months(wall) if days >= 28 else None
+    found = _infer_half_months(wall) if days < 28 else _infer_months(wall)
     return str(found or (Frequency(days // 7, "W") if days % 7 == 0 else Frequency(days, "D")))
 
 
@@ -117,7 +117,8 @@ def _infer_months(wall: pd.DatetimeIndex) -> Frequency | None:
     months = infer_step(np.asarray(wall.year * 12 + wall.month))
     if months is None:
         return None
-    day, latest = wall.day, int(wall.day.max())
+    day = np.asarray(wall.day)
+    latest = int(day.max())
     weekday, left = wall.day_of_week, wall.days_in_month - day
     sides = {  # the first that holds; the last of the weekdays is Friday
         "S": day == 1,
@@ -136,7 +137,7 @@ def _infer_months(wall: pd.DatetimeIndex) -> Frequency | None:
 
 def _infer_half_months(wall: pd.DatetimeIndex) -> Frequency | None:
     """Give the frequency of stamps on two days of their months, of which one is the first or the last."""
-    if len(np.unique(np.diff(wall.asi8))) == 1:  # two weeks
+    if len(np.unique(np.diff(wall.asi8))) == 1:  # such as two weeks
         return None
     days = np.unique(np.where(wall.is_month_end, 31, wall.day))
     if len(days) != 2:

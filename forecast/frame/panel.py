@@ -113,8 +113,8 @@ class Panel:
     def detached(self) -> "Panel":
         """Give a copy over arrays of its own: what has been cut off is then not there to be read.
 
-        Neither is what was not yet known of delayed covariates when a series ends, nor a category that is met only in
-        what has been cut off.
+        Neither is what was not yet known of delayed covariates when the last series ends, nor a category that is met
+        only in what has been cut off.
         """
         lengths = self.lengths
         rows = _ramps(self.starts, lengths)
@@ -132,7 +132,8 @@ class Panel:
     def _own(self, covariates: Covariates, rows: np.ndarray) -> Covariates:
         """Give covariates over arrays of their own; those of the panel's flat `rows` alone, without what came late."""
         past = covariates.past.rows(rows)
-        left = np.repeat(self.last, self.lengths) - _ramps(self.first, self.lengths)  # steps until the series' end
+        # Steps until the end of the panel: a series that ended before it may be read from there by another.
+        left = np.repeat(self.last.max() if len(self) else 0, len(rows)) - _ramps(self.first, self.lengths)
         for at, column in enumerate(past.columns):
             past.numbers[left < column.delay, at] = np.nan
         lengths = covariates.stops - covariates.starts

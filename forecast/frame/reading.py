@@ -126,12 +126,12 @@ def _read_text(series: Any) -> pd.Series:
 def _read_time(series: Any) -> pd.Series:
     import narwhals.stable.v2 as nw
 
-    dtype = series.dtype
-    if series.null_count() or not (dtype.is_integer() or dtype in (nw.Date, nw.Datetime)):
+    dtype: Any = series.dtype
+    if series.null_count() or not (dtype.is_integer() or str(dtype).startswith("Date")):
         return _read_text(series) if dtype in (nw.String, nw.Categorical, nw.Enum) else _read_objects(series)
     if dtype.is_integer():
         return pd.Series(series.to_numpy(), name=series.name)
-    if dtype == nw.Date:
+    if str(dtype) == "Date":
         return pd.Series(series.to_numpy().astype("datetime64[s]"), name=series.name)
     counts = series.cast(nw.Int64).to_numpy()
     stamps = pd.DatetimeIndex(counts.view(f"datetime64[{dtype.time_unit}]"))

@@ -1,6 +1,6 @@
 """Roles: which columns of a frame are covariates or weights, and when they are known."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,7 +30,7 @@ class Roles:
 
     def columns(self) -> list[str]:
         """Give every column that has a role."""
-        return [column for column, _ in self.uses()]
+        return [*self.static, *self.known, *self.past, *self.delayed, *self._weights()]
 
     def uses(self) -> list[tuple[str, str]]:
         """Give every column that has a role, with the role.
@@ -41,7 +41,12 @@ class Roles:
         ValueError: a delay that is no whole number of 1 or more.
 
         """
-        named = {"static": self.static, "known": self.known, "past": self.past, "delayed": self.delayed}
+        named: dict[str, Iterable] = {
+            "static": self.static,
+            "known": self.known,
+            "past": self.past,
+            "delayed": self.delayed,
+        }
         for role, columns in named.items():
             if isinstance(columns, str):
                 raise TypeError(
@@ -57,5 +62,8 @@ class Roles:
                 )
         if isinstance(self.weight, list | tuple):
             raise TypeError(f"`roles`: weight is {self.weight!r}; allowed: the name of one column")
-        weight = [] if self.weight is None else [(self.weight, "weight")]
-        return [(column, role) for role, columns in named.items() for column in columns] + weight
+        named["weight"] = self._weights()
+        return [(column, role) for role, columns in named.items() for column in columns]
+
+    def _weights(self) -> tuple[str, ...]:
+        return () if self.weight is None else (self.weight,)

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 
 import numpy as np
@@ -123,7 +123,10 @@ def _as_float(value) -> float:
 def _first_no_number(target: pd.Series) -> int | None:
     """Give the first row whose target is neither a number nor missing."""
     if target.dtype == object:
-        given = target.notna().to_numpy()
+        try:
+            given = target.notna().to_numpy()
+        except InvalidOperation as error:
+            raise FrameError(f"column `{target.name}` holds a signalling NaN: replace it by NaN") from error
         wrong = (
             row for row, value in enumerate(target) if given[row] and not isinstance(value, Real | Decimal | np.bool_)
         )

@@ -38,10 +38,15 @@ def check_frame(
 
     Parameters
     ----------
-    frame: one row per series and time step, with the columns `unique_id` (anything that can be hashed), `ds`
-        (timestamps or integers) and `y` (numbers; NaN is a missing value and is masked).
-    freq: the frequency, such as `"h"` or `"MS"`, a step for integer `ds`; None: read off the longest series. Either way
-        every row of every series is checked against it.
+    frame: a DataFrame of pandas or polars, an Arrow table, or what else narwhals reads: one row per series and time
+        step, with the columns `unique_id` (anything that can be hashed), `ds` (timestamps, periods, dates, integers, or
+        text as in ISO 8601, of one shape) and `y` (numbers; NaN is a missing value and is masked). Id and time of a
+        pandas frame may be levels of its index. A pandas Series with timestamps or periods in its index is one series,
+        named by its name (`"y"` without one), with ids and stamps in two levels several. `from_wide` makes wide frames
+        long. Columns of no purpose are not used: `Panel.unused` tells them.
+    freq: the frequency, such as `"h"` or `"MS"` (`Calendar` tells all), a step for integer `ds`; None: that of periods,
+        else read off the longest series. Either way every row of every series is checked against it. `"steps"` where no
+        frequency fits, as for trading days: the stamps of all series together are the steps, whatever the clock says.
     columns: our name -> the frame's, where the frame calls them otherwise: `{"unique_id": "store", "y": "sales"}`.
     roles: which columns are covariates, and when they are known; NaN is a missing value. And which one holds weights.
     gaps: what to do with missing rows: refuse, mask (missing values), or fill with the last value of the series before
@@ -53,7 +58,7 @@ def check_frame(
     Raises
     ------
     FrameError: for anything in the frame that is not as described, naming where it is first met.
-    TypeError: `frame` is not a pandas DataFrame, `columns` not a mapping, `roles` not a `Roles`.
+    TypeError: `frame` is no frame, `columns` not a mapping, `roles` not a `Roles`.
     ValueError: an argument that is not one of those allowed.
 
     """
@@ -91,7 +96,8 @@ def check_rows(
 
     """
     rows, begins = rows_of(frame, columns, roles, unsorted)
-    return _panel(in_calendar(rows, calendar), begins, calendar, roles or Roles(), gaps)
+    rows = in_calendar(rows, calendar)
+    return _panel(rows, begins, calendar.with_stamps(rows.stamps), roles or Roles(), gaps)
 
 
 def as_panel(frame: "pd.DataFrame | Panel", **door) -> Panel:

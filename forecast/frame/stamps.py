@@ -50,14 +50,11 @@ class Stamps:
         asked = own if freq is None else parse_freq(freq)
         return str(asked if (asked.unit, asked.anchor) == (own.unit, own.anchor) else asked.of_starts())
 
-    def give(self, stamps: pd.Index | pd.Series) -> pd.Series:
+    def give(self, stamps: pd.Index) -> pd.Series:
         """Give stamps in the way of the frame; what has none stays missing."""
-        index = pd.Index(stamps, copy=False)
-        values: Any = _WRITERS[self.kind](index, self) if self.kind in _WRITERS else index
-        series = pd.Series(values, copy=False)
-        if self.kind == "integers" and self.dtype is not None and not _fit(index, self.dtype):
-            return series
-        return series if self.dtype is None else series.astype(self.dtype)
+        values: Any = _WRITERS[self.kind](stamps, self) if self.kind in _WRITERS else stamps
+        too_large = self.kind == "integers" and self.dtype is not None and not _fit(stamps, self.dtype)
+        return pd.Series(values, dtype=None if too_large else self.dtype, copy=False)
 
     def can_tell(self, stamps: pd.Index) -> bool:
         """Whether all of these stamps can be written in the way of the frame."""
@@ -99,7 +96,7 @@ def _integers(column: pd.Series) -> tuple[pd.Index, Stamps]:
 def _periods(column: pd.Series) -> tuple[pd.Index, Stamps]:
     if not isinstance(column.dtype, pd.PeriodDtype):
         raise _refused(column, 0, "Period objects", f"Give them a dtype with pd.PeriodIndex(frame[{column.name!r}])")
-    if _freq_of(column.dtype).endswith("B"):  # pandas is about to drop them
+    if _freq_of(column.dtype).lstrip("0123456789") == "B":  # pandas is about to drop them
         raise _refused(column, 0, "periods", f"Convert with frame[{column.name!r}].dt.to_timestamp()")
     unit = _unit_of_periods(column.dtype)
     begins = pd.PeriodIndex(column).asfreq(unit, how="start")
@@ -166,7 +163,8 @@ def _text(column: pd.Series) -> tuple[pd.Index, Stamps]:
     found = [match for match in matches if match]
     whole = [_whole_seconds(match) for match in found]
     fraction, zone = found[0]["fraction"], found[0]["zone"]
-    unit, digits = ("s", 0) if not fraction else [("ms", 3), ("us", 6), ("ns", 9)][(len(fraction) - 2) // 3]
+    finer: list[tuple[Any, int]] = [("ms", 3), ("us", 6), ("ns", 9)]
+    unit, digits = finer[(len(fraction) - 2) // 3] if fraction else ("s", 0)
     try:
         stamps = pd.DatetimeIndex(np.array(whole, dtype="datetime64[s]")).as_unit(unit)
     except ValueError as error:
@@ -191,7 +189,7 @@ def _whole_seconds(match: re.Match) -> str:
     return f"{match['day']}T{clock}" if clock else match["day"]
 
 
-def _is_moment(text: str, unit: str) -> bool:
+def _is_moment(text: str, unit: Any) -> bool:
     try:
         pd.DatetimeIndex(np.array([text], dtype="datetime64[s]")).as_unit(unit)
     except ValueError:
@@ -204,7 +202,7 @@ def _as_text(stamps: Any, form: Stamps) -> np.ndarray:
     assert match
     zone = match["zone"] or ""
     codes, unique = pd.factorize(stamps.tz_localize(None))
-    texts = np.datetime_as_string(unique.to_numpy(), unit="ns" if match["fraction"] else "s")
+    texts = np.datetime_as_string(np.asarray(unique), unit="ns" if match["fraction"] else "s")
     texts = [text[: len(form.shape) - len(zone)].replace("T", match["between"] or "") + zone for text in texts]
     return np.array([*texts, None], dtype=object)[codes]
 

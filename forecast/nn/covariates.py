@@ -116,8 +116,10 @@ class Features(nn.Module):
         scaled = ((numbers - self.location) / self.scale).clamp(-_FARTHEST, _FARTHEST)
         missing = ~numbers.isfinite()
         features = [torch.where(missing, 0.0, scaled), missing.to(x.dtype), plain.nan_to_num()]
-        for embedding, places in zip(self.embeddings, categories.unbind(-1), strict=True):
-            features.append(embedding((places + 1).nan_to_num(0.0).long()))
+        for column, embedding in enumerate(self.embeddings):  # by index: an export cannot unbind what has no column
+            places = categories[..., column]
+            there = (places >= 0) & (places < embedding.num_embeddings - 1)
+            features.append(embedding(torch.where(there, places + 1, 0.0).long()))
         return torch.cat(features, dim=-1)
 
     def hidden(self, x: Tensor) -> Tensor:

@@ -91,15 +91,15 @@ def plot_backtest(
 
 
 def _series(ax: Axes, rows: pd.DataFrame, styles: dict[str, dict], bands: Sequence[Band]) -> None:
-    if rows.empty or rows["ds"].isna().all():
+    rows = pd.DataFrame(rows.loc[rows["ds"].notna()])
+    if rows.empty:
         say_empty(ax, "not forecast")
         return
-    actual = rows.drop_duplicates(subset=["ds"]).sort_values(by=["ds"])
+    actual = pd.DataFrame(rows.drop_duplicates(subset=["ds"])).sort_values(by=["ds"])
     cutoffs = rows["cutoff"].drop_duplicates().sort_values()
     for name, style in styles.items():
-        own = rows[rows["forecaster"] == name].sort_values(by=["seed", "cutoff", "step"])
-        own = own.drop_duplicates(subset=["cutoff", "step"])
-        for _, fold in own.groupby("cutoff", sort=True):
+        own = pd.DataFrame(rows.loc[rows["forecaster"] == name]).sort_values(by=["seed", "cutoff", "step"])
+        for _, fold in own.drop_duplicates(subset=["cutoff", "step"]).groupby("cutoff", sort=True):
             draw_forecast(ax, fold, bands, style["color"], label=f"_{name}", linestyle=style["linestyle"])
     draw_values(ax, actual, past=False)
     for cutoff in cutoffs if len(cutoffs) <= _MOST_CUTOFFS else []:

@@ -95,7 +95,7 @@ def draw_cutoff(ax: Axes, cutoff) -> None:
 
 def finite(values) -> np.ndarray:
     """Give numbers as floats, NaN where they are none that can be drawn."""
-    numbers = pd.to_numeric(pd.Series(values)).to_numpy(dtype=float, na_value=np.nan)
+    numbers = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 

@@ -92,7 +92,7 @@ def _one_run(table: pd.DataFrame) -> pd.DataFrame:
                 f"`forecast` holds {len(names)} forecasters, {names[0]!r} and {names[1]!r} among them; give the rows "
                 "of one, or the whole ledger to plot_forecasts"
             )
-    return table[table["seed"] == table["seed"].iloc[0]] if "seed" in table.columns else table
+    return table.loc[table["seed"] == table["seed"].iloc[0]] if "seed" in table.columns else table
 
 
 def _cutoff(table: pd.DataFrame, one, asked):
@@ -114,19 +114,18 @@ def _fan(
     bands: Sequence[Band],
 ) -> bool:
     """Draw one series; give whether actuals are among what is drawn."""
-    cutoff, known = rows["cutoff"].iloc[0], rows["ds"].notna()
-    if not known.any():
+    cutoff, rows = rows["cutoff"].iloc[0], rows.loc[rows["ds"].notna()]
+    if not len(rows):
         say_empty(ax, "the calendar does not tell when these steps are")
         return False
-    rows = rows[known]
     if past is not None:
         tail = max(2 * len(rows), _LEAST_TAIL) if tail is None else tail
         draw_values(ax, tail_before(past, one, cutoff, tail), past=True)
     if own and "y" in rows.columns:
         true = rows
     elif later is not None:
-        own_rows = later[later["unique_id"] == one]
-        true = own_rows[(own_rows["ds"] > cutoff) & (own_rows["ds"] <= rows["ds"].max())].sort_values(by=["ds"])
+        within = (later["unique_id"] == one) & (later["ds"] > cutoff) & (later["ds"] <= rows["ds"].max())
+        true = later.loc[within].sort_values(by=["ds"])
     else:
         true = rows.iloc[:0]
     seen = bool(np.isfinite(finite(true["y"])).any()) if len(true) else False

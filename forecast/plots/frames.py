@@ -20,7 +20,7 @@ def as_pandas(table: Any, name: str, *, stamps: Sequence[str] = ()) -> pd.DataFr
         table = table.to_frame()
     elif not isinstance(table, pd.DataFrame):
         table = _from_another_kind(table, name)
-    found = {column: _times(table[column]) for column in stamps if column in table.columns}
+    found = {column: _times(pd.Series(table[column])) for column in stamps if column in table.columns}
     return table.assign(**found) if found else table
 
 

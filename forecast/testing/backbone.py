@@ -16,7 +16,8 @@ from forecast.nn import Backbone, CausalModule
 from forecast.nn.states import map_state, tensors_of
 from forecast.testing.bench import apart, frame_of
 from forecast.testing.checks import Check, demand, run
-from forecast.testing.networks import CONFIGS, PASSES, Subject, config_of, demand_close
+from forecast.testing.networks import CONFIGS, Subject, config_of, demand_close
+from forecast.testing.passes import PASSES
 from forecast.training import Training
 
 _CONTEXT = 20  # tokens, as the module is told

@@ -13,7 +13,8 @@ from forecast.nn import LSTM, Decoder, DecoderModule
 from forecast.nn.network import ALL, LAST
 from forecast.testing.backbone import works_in_a_forecaster
 from forecast.testing.checks import Check, demand, run
-from forecast.testing.networks import CONFIGS, PASSES, Subject, config_of, demand_close
+from forecast.testing.networks import CONFIGS, Subject, config_of, demand_close
+from forecast.testing.passes import PASSES
 
 _HORIZON, _LEVELS, _PATCH = 6, (0.1, 0.5, 0.9), 8
 _OWN = "decode each origin by itself, from states[:, : n + 1] alone"

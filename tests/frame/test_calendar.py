@@ -7,6 +7,21 @@ import pytest
 from forecast.frame.calendar import calendar_of, integer_calendar
 from forecast.frame.frequency import infer_freq, infer_step, parse_freq
 
+
+def on_day(freq, day):
+    """A naive twin of fixed days of the month, which pandas has no frequency for: as `date_range` is called."""
+    return lambda first, periods: pd.DatetimeIndex(
+        [
+            month + pd.Timedelta(days=min(day, month.days_in_month) - 1) + (first - first.normalize())
+            for month in pd.date_range(first.normalize().replace(day=1), periods=periods, freq=freq)
+        ]
+    )
+
+
+def grid_of(first, periods, freq):
+    return freq(pd.Timestamp(first), periods) if callable(freq) else pd.date_range(first, periods=periods, freq=freq)
+
+
 # freq, first stamp on its grid, how pandas spells it, season length
 GRIDS = [
     ("ms", "2020-02-27 05:00", "ms", 1),
@@ -36,7 +51,28 @@ GRIDS = [
     ("YS-JAN", "2020-01-01", "YS-JAN", 1),
     ("YS-APR", "2020-04-01", "YS-APR", 1),
     ("YE-JUN", "2020-06-30", "YE-JUN", 1),
+    ("BMS", "2020-02-03", "BMS", 12),
+    ("BMS", "2020-02-03 17:30", "BMS", 12),
+    ("BME", "2020-02-28", "BME", 12),
+    ("2BME", "2020-02-28", "2BME", 6),
+    ("BQS-FEB", "2020-02-03", "BQS-FEB", 4),
+    ("BQE-DEC", "2020-03-31", "BQE-DEC", 4),
+    ("BYS-APR", "2020-04-01", "BYS-APR", 1),
+    ("BYE-JUN", "2020-06-30", "BYE-JUN", 1),
+    ("SMS-15", "2020-02-15", "SMS-15", 24),
+    ("SMS-16", "2020-02-01 06:00", "SMS-16", 24),
+    ("SME-15", "2020-02-29", "SME-15", 24),
+    ("SME-10", "2020-03-10", "SME-10", 24),
+    ("MS+14D", "2020-02-15", on_day("MS", 15), 12),
+    ("MS+14D", "2020-02-15 12:00", on_day("MS", 15), 12),
+    ("2MS+4D", "2020-02-05", on_day("2MS", 5), 6),
+    ("MS+29D", "2020-02-29", on_day("MS", 30), 12),
+    ("QS-FEB+9D", "2020-02-10", on_day("QS-FEB", 10), 4),
+    ("YS-JUN+14D", "2020-06-15", on_day("YS-JUN", 15), 1),
 ]
+
+
+TWINS = {freq: pandas_freq for freq, _, pandas_freq, _ in GRIDS}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +80,7 @@ GRIDS = [
     [(*grid, unit) for grid in GRIDS for unit in ["s", "ms", "us", "ns"] if (grid[0], unit) != ("ms", "s")],
 )
 def test_ordinals_and_stamps_agree_with_date_range(freq, first, pandas_freq, season, unit):
-    expected = pd.date_range(first, periods=60, freq=pandas_freq).as_unit(unit)
+    expected = grid_of(first, 60, pandas_freq).as_unit(unit)
     calendar = calendar_of(freq, expected[0])
     ordinals, exact = calendar.locate(expected)
     assert exact.all()
@@ -70,7 +106,7 @@ def test_stamps_before_the_epoch_and_the_first_stamp_count_down(freq, first, pan
 
 @pytest.mark.parametrize(("freq", "first", "pandas_freq", "season"), [grid for grid in GRIDS if grid[0] != "ms"])
 def test_a_stamp_between_two_steps_belongs_to_the_one_before(freq, first, pandas_freq, season):
-    grid = pd.date_range(first, periods=30, freq=pandas_freq).as_unit("us")
+    grid = grid_of(first, 30, pandas_freq).as_unit("us")
     calendar = calendar_of(freq, grid[0])
     begin, _ = calendar.locate(grid)
     for shift in (pd.Timedelta("1ms"), (grid[1] - grid[0]) / 3):
@@ -183,12 +219,20 @@ def test_one_stamp_is_read_in_the_zone_of_the_calendar(zone, stamp, meant):
     assert calendar.stamp(calendar.ordinal(stamp)) == pd.Timestamp(meant)
 
 
+@pytest.mark.parametrize("stamp", [pd.Period("2024-05"), "2024-05", "2024-05-17", pd.Timestamp("2024-05-31").date()])
+def test_a_period_or_a_date_is_read_as_a_stamp(stamp):
+    calendar = calendar_of("MS", pd.Timestamp("2024-01-01"))
+    assert calendar.stamp(calendar.ordinal(stamp)) == pd.Timestamp("2024-05-01")
+
+
 @pytest.mark.parametrize(
     ("calendar", "stamp", "error", "message"),
     [
         (calendar_of("h", pd.Timestamp("2024")), 5, TypeError, "holds timestamps"),
         (calendar_of("h", pd.Timestamp("2024")), pd.NaT, TypeError, "holds timestamps"),
         (calendar_of("h", pd.Timestamp("2024")), pd.Timestamp("2024", tz="UTC"), ValueError, "no time zone"),
+        (calendar_of("h", pd.Timestamp("2024", tz="Europe/Berlin")), "2024-10-27 02:30", ValueError, "comes twice"),
+        (calendar_of("h", pd.Timestamp("2024", tz="Europe/Berlin")), "2024-03-31 02:30", ValueError, "or never"),
         (integer_calendar(1, 0), "2024-01-01", TypeError, "counts integers"),
         (integer_calendar(1, 0), 1.0, TypeError, "counts integers"),
         (integer_calendar(1, 0), True, TypeError, "counts integers"),
@@ -226,13 +270,29 @@ def test_stamps_of_another_unit_or_without_the_zone_are_not_located_elsewhere(st
         ("AS-APR", (1, "YS", "APR")),
         ("2w-mon", (2, "W", "MON")),
         (" D ", (1, "D", None)),
+        ("L", (1, "ms", None)),
+        ("U", (1, "us", None)),
+        ("N", (1, "ns", None)),
+        ("Y", (1, "YE", None)),
+        ("A-DEC", (1, "YE", "DEC")),
+        ("BM", (1, "BME", None)),
+        ("BQ-FEB", (1, "BQE", "FEB")),
+        ("BA", (1, "BYE", None)),
+        ("BAS-APR", (1, "BYS", "APR")),
+        ("SM", (1, "SME", None)),
     ],
 )
 def test_old_spellings_mean_what_they_meant(given, parts):
-    assert parse_freq(given) == parts
+    assert parse_freq(given)[:3] == parts
 
 
-@pytest.mark.parametrize("given", ["", "0h", "-1D", "1.5h", "2B", "W-JAN", "QS-MON", "MS-JAN", "BME", "hour", True, 1])
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("", "0h", "-1D", "1.5h", "2B", "W-JAN", "QS-MON", "MS-JAN", "BMS-JAN", "hour", "2SMS", "SMS-1", "SMS-28"),
+        *("MS+30D", "ME+1D", "BMS+1D", "D+1D", "MS+1h", "steps-1", True, 1),
+    ],
+)
 def test_what_is_no_frequency_is_refused_with_what_is_allowed(given):
     with pytest.raises(ValueError, match=r"`freq` is .*; allowed: a whole number before one of"):
         parse_freq(given)
@@ -245,7 +305,7 @@ def test_a_frequency_finer_than_the_stamps_is_refused():
 
 @pytest.mark.parametrize(
     ("freq", "first", "read"),
-    [(freq, first, freq) for freq, first, _, _ in GRIDS if freq[0] not in "QY2Wm"]
+    [(freq, first, freq) for freq, first, *_ in GRIDS if freq[0] not in "QY2Wm" and freq[:2] not in ("BQ", "BY")]
     + [(freq, "2020-02-27 05:05", freq) for freq in ("min", "30min")]
     + [
         ("2h", "2020-02-27 05:00", "2h"),
@@ -257,14 +317,35 @@ def test_a_frequency_finer_than_the_stamps_is_refused():
         ("2QS", "2020-01-01", "2QS"),
         ("YS-APR", "2020-04-01", "YS"),
         ("YE-JUN", "2020-06-30", "YE"),
+        ("2BME", "2020-02-28", "2BME"),
+        ("BQS-FEB", "2020-02-03", "BQS"),
+        ("BYE-JUN", "2020-06-30", "BYE"),
+        ("2MS+4D", "2020-02-05", "2MS+4D"),
+        ("QS-FEB+9D", "2020-02-10", "QS+9D"),
+        ("YS-JUN+14D", "2020-06-15", "YS+14D"),
     ],
 )
 @pytest.mark.parametrize("unit", ["s", "ns"])
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
 def test_the_frequency_is_read_off_the_stamps(freq, first, read, unit, zone):
-    stamps = pd.date_range(first, periods=40, freq=freq).as_unit(unit)
+    stamps = grid_of(first, 40, TWINS.get(freq, freq)).as_unit(unit)
     assert infer_freq(stamps if zone is None else stamps.tz_localize(zone, nonexistent="shift_forward")) == read
     assert infer_freq(stamps.delete([3, 4, 17])) == read
+
+
+@pytest.mark.parametrize("hours", [4, 6, 12])
+def test_multiples_of_hours_keep_the_hour_at_which_they_begin(hours):
+    stamps = pd.date_range("2024-03-01 03:00", periods=30, freq=f"{hours}h")
+    assert infer_freq(stamps) == f"{hours}h"
+    calendar = calendar_of(f"{hours}h", stamps[0])
+    assert (
+        calendar.stamps(calendar.ordinal(stamps[-1]) + np.arange(1, 9)) == stamps[1:9] + (stamps[-1] - stamps[0])
+    ).all()
+
+
+def test_a_frequency_object_is_told_as_the_text_to_give():
+    with pytest.raises(ValueError, match="give the text 'ME'; allowed"):
+        parse_freq(pd.offsets.MonthEnd())
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])

@@ -82,7 +82,8 @@ def test_covariates_are_tables_of_float32_beside_the_values():
     beside = panel.covariates
     assert [column.name for column in beside.columns] == [*ROLES.columns()[:-1]]
     assert beside.static.numbers.shape == (3, 2)
-    assert beside.past.numbers.shape == beside.known.numbers.shape[:1] + (4,) == (25, 4)
+    assert beside.past.numbers.shape == (25, 4)
+    assert beside.known.numbers.shape == (25, 2)
     assert {table.numbers.dtype for table in (beside.static, beside.past, beside.known)} == {np.dtype("float32")}
     assert [column.delay for column in beside.past.columns] == [0, 0, 2, 1]
     np.testing.assert_array_equal(beside.starts, panel.starts)
@@ -173,7 +174,7 @@ def test_everything_else_is_categories_by_value(values):
     table = check_frame(make().assign(price=column), roles=ROLES).covariates.known
     categories, numbers = table.columns[0].categories, table.numbers[:, 0]
     given = column.tolist()
-    assert categories.tolist() == list(dict.fromkeys(value for value in given if not pd.isna(value) is True))
+    assert categories.tolist() == list(dict.fromkeys(value for value in given if pd.isna(value) is not True))
     for value, number in zip(given, numbers, strict=True):
         assert (np.isnan(number) and pd.isna(value)) or categories[int(number)] == value
 
@@ -334,11 +335,10 @@ def test_known_covariates_go_on_after_a_cutoff_and_others_do_not():
 
 
 def naive_detached(frame, day):
-    """The twin: the rows up to a day, with delayed values only where they were known at the series' end."""
+    """The twin: the rows up to a day, with delayed values only where they were known at the last of them."""
     kept = frame[frame["ds"] <= day].copy()
-    ends = kept.groupby("unique_id")["ds"].transform("max")
     for column, delay in ROLES.delayed.items():
-        kept.loc[kept["ds"] + pd.Timedelta(days=delay) > ends, column] = None
+        kept.loc[kept["ds"] + pd.Timedelta(days=delay) > kept["ds"].max(), column] = None
     return kept
 
 
@@ -378,3 +378,48 @@ def test_what_has_been_cut_off_leaves_no_trace_in_a_detached_panel():
             assert (left.name, left.delay) == (right.name, right.delay)
             assert (left.categories is None) == (right.categories is None)
             assert left.categories is None or left.categories.equals(right.categories)
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        Roles(static=ROLES.static),
+        Roles(known=ROLES.known),
+        Roles(past=ROLES.past),
+        Roles(delayed=ROLES.delayed),
+        Roles(weight=ROLES.weight),
+    ],
+    ids=["static", "known", "past", "delayed", "weight"],
+)
+def test_every_role_works_without_the_others(roles):
+    panel = check_frame(make(), roles=roles)
+    frame = make()[["unique_id", "ds", "y", *roles.columns()]]
+    assert_same(panel, frame)
+    cutoff = pd.Timestamp("2024-05-05")
+    assert_same(panel.until(panel.calendar.ordinal(cutoff)), frame[frame["ds"] <= cutoff])
+    assert_same(panel.since(panel.calendar.ordinal(cutoff)), frame[frame["ds"] >= cutoff])
+    expected = frame if not roles.delayed else naive_detached(frame, frame["ds"].max())
+    assert_same(panel.detached(), expected)
+
+
+# -- frames of other kinds -------------------------------------------------------------------------------------------
+
+
+def test_columns_of_polars_are_read_alike():
+    pl = pytest.importorskip("polars")
+    whole = make().astype(object).where(make().notna(), None)
+    frame = pl.DataFrame({name: column.to_list() for name, column in whole.items()})
+    frame = frame.with_columns(
+        pl.col("promo").cast(pl.Categorical), pl.col("area").cast(pl.Enum(["south", "north"])),
+        price=pl.col("price").cast(pl.Decimal(10, 2)), w=pl.col("w") == 1,
+    )  # fmt: skip
+    panel = check_frame(frame, roles=ROLES)
+    expected = make(w=make()["w"] == 1).astype({"w": float})
+    assert_same(panel, expected)
+    assert panel.form.give(panel.to_frame())["promo"].to_list() == make()["promo"].tolist()
+
+
+def test_columns_of_arrow_are_read_alike():
+    pa = pytest.importorskip("pyarrow")
+    assert_same(check_frame(pa.Table.from_pandas(make(), preserve_index=False), roles=ROLES), make())
+    assert_same(check_frame(make().convert_dtypes(dtype_backend="pyarrow"), roles=ROLES), make())

@@ -168,12 +168,26 @@ def test_steps_without_a_rule_have_features_of_their_stamps():
     np.testing.assert_allclose(calendar_features(axis, NAMES, ordinals), naive(open_hours, NAMES), atol=1e-6)
 
 
-def test_steps_whose_stamps_nobody_knows_have_no_features():
-    axis = listed(pd.Timestamp("2024-01-01") + pd.to_timedelta(np.cumsum(np.arange(1, 40) ** 2 % 23), unit="D"))
+def irregular():
+    return pd.Timestamp("2024-01-01") + pd.to_timedelta(np.cumsum(np.arange(1, 40) ** 2 % 23), unit="D")
+
+
+def test_later_steps_whose_stamps_nobody_knows_have_no_features():
+    axis = listed(irregular())
     assert axis.stamps([100]).isna().all()
     assert feature_names(axis, ("weekday",)) == ("weekday",)
-    with pytest.raises(FrameError, match=r"calendar features \(weekday\) need the stamp of every step"):
-        calendar_features(axis, ("weekday",), np.array([3, 100]))
+    for ordinals in ([3, 100], [100]):
+        with pytest.raises(FrameError, match=r"calendar features \(weekday\) need the stamp of every step"):
+            calendar_features(axis, ("weekday",), np.array(ordinals))
+
+
+def test_what_lies_before_the_first_of_such_steps_is_missing():
+    axis = listed(irregular())
+    names = tuple(name for name in NAMES if name != "week")
+    features = calendar_features(axis, names, np.arange(-2, 5))
+    assert np.isnan(features[:2]).all()
+    np.testing.assert_allclose(features[2:], naive(irregular()[:5], names), atol=1e-6)
+    assert np.isnan(calendar_features(axis, NAMES, np.array([-7]))).all()
 
 
 # -- holidays --------------------------------------------------------------------------------------------------------
@@ -193,6 +207,15 @@ def test_a_holiday_is_one_all_day_long_by_the_local_clock(name, country, part, z
     expected = [[stamp.date() in days] for stamp in axis.stamps(ordinals)]
     assert 24 < np.sum(expected) < 24 * 10
     np.testing.assert_array_equal(calendar_features(axis, (name,), ordinals), expected)
+
+
+def test_a_holiday_that_is_kept_in_the_year_before_is_one_whatever_else_is_asked():
+    pytest.importorskip("holidays", reason="needs the extra `calendar`")
+    axis = calendar("D", "2021-12-31")  # a Friday; New Year's Day of 2022 is kept on it
+    assert calendar_features(axis, ("holidays:US",), [axis.ordinal("2021-12-31")]).tolist() == [[1.0]]
+    wide = axis.ordinal("2021-06-01") + np.arange(600)
+    alone = [calendar_features(axis, ("holidays:US",), [ordinal])[0] for ordinal in wide[::7]]
+    np.testing.assert_array_equal(calendar_features(axis, ("holidays:US",), wide)[::7], alone)
 
 
 @pytest.mark.parametrize("name", ["holidays:XX", "holidays:US-ZZ", "holidays:"])

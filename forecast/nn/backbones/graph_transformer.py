@@ -115,8 +115,8 @@ class GraphTransformerModule(CausalModule):
 
     def advance(self, x: Tensor, state: tuple[Cache, ...] | None = None) -> tuple[Tensor, tuple[Cache, ...]]:
         """Add n tokens (B, n, D), B whole groups, to every cache; raises ValueError if the groups are not whole."""
-        groups, left = divmod(x.shape[0], self.series)
-        if left:
+        groups = x.shape[0] // self.series
+        if x.shape[0] % self.series:
             raise ValueError(
                 f"`x` holds {x.shape[0]} sequences; allowed: a multiple of the {self.series} series of a group, which "
                 "lie side by side in a batch"
