@@ -319,7 +319,9 @@ class NeuralForecaster(Forecaster):
     def _trainer_arguments(self, epochs: int, own: Sequence[Callback]) -> dict[str, Any]:
         asked = dict(self.trainer or {})
         callbacks = asked.pop("callbacks", None) or []
-        callbacks = list(callbacks) if isinstance(callbacks, Sequence) else [callbacks]
+        callbacks = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
+        if wrong := [one for one in callbacks if not isinstance(one, Callback)]:
+            raise TypeError(f"`trainer` has among its `callbacks` {wrong[0]!r}; allowed: lightning's Callbacks")
         return {
             "max_epochs": epochs,
             "devices": 1,

@@ -30,9 +30,9 @@ def frame_of(length=150) -> pd.DataFrame:
 FRAME = frame_of()
 
 
-def fitted(backbone=LSTM(width=8), training=Training(steps=6, validations=3), frame=FRAME, **trainer):  # noqa: B008
+def fitted(backbone=LSTM(width=8), training=Training(steps=6, validations=3), **trainer):  # noqa: B008
     forecaster = NeuralForecaster(backbone, HORIZON, context_length=24, training=training, trainer=trainer)
-    return forecaster.fit(frame)
+    return forecaster.fit(FRAME)
 
 
 class See(pl.Callback):
@@ -52,10 +52,10 @@ class See(pl.Callback):
 # -- what is passed on -----------------------------------------------------------------------------------------------
 
 
-def test_callbacks_are_called_one_or_many():
+def test_callbacks_are_called_one_or_many(tmp_path):
     one, two = See(), See()
     fitted(callbacks=one)
-    fitted(callbacks=[one, two, LearningRateMonitor()], logger=CSVLogger(os.devnull, version=""))
+    fitted(callbacks=[one, two, LearningRateMonitor()], logger=CSVLogger(tmp_path))
     assert (one.batches, one.validations) == (2 * two.batches, 2 * two.validations)
     assert two.validations == 3
 
@@ -70,7 +70,7 @@ def test_a_callback_of_lightning_stops_the_fit():
 
 @pytest.mark.parametrize("callbacks", [3, "progress", [print], [See]])
 def test_callbacks_that_are_none_are_told(callbacks):
-    with pytest.raises(TypeError, match="`trainer` has among its `callbacks` .*; allowed: lightning's Callbacks"):
+    with pytest.raises(TypeError, match=r"`trainer` has among its `callbacks` .*; allowed: lightning's Callbacks"):
         fitted(callbacks=callbacks)
 
 
@@ -97,7 +97,7 @@ def test_an_mlflow_logger_gets_the_losses_of_every_epoch(tmp_path):
     pytest.importorskip("mlflow")
     from lightning.pytorch.loggers import MLFlowLogger
 
-    logger = MLFlowLogger(tracking_uri=f"sqlite:///{tmp_path / 'mlflow.db'}")
+    logger = MLFlowLogger(tracking_uri=f"file:{tmp_path}")
     forecaster = fitted(logger=logger)
     history = logger.experiment.get_metric_history(logger.run_id, "val_loss")
     curve = forecaster.learning_curve()
@@ -172,7 +172,7 @@ def test_double_precision_is_double():
 
 def test_half_precision_whose_gradients_vanish_is_refused():
     with pytest.raises(
-        ValueError, match="`trainer` has the precision '16-true', .*; allowed: '32-true', .*'bf16-mixed'"
+        ValueError, match=r"`trainer` has the precision '16-true', .*; allowed: '32-true', .*'bf16-mixed'"
     ):
         fitted(precision="16-true")
 
@@ -207,7 +207,7 @@ def test_switches_of_the_process_are_as_before(asked):
 
 
 def test_patience_without_validation_is_an_error_that_names_both():
-    with pytest.raises(ValueError, match="`patience` is 3 and `validation_length` is 0: .* Give a longer"):
+    with pytest.raises(ValueError, match="`patience` is 3 and `validation_length` is 0: without"):
         Training(patience=3, validation_length=0)
     with pytest.raises(ValueError, match="`patience` is 3 and `validation_length` is 0"):
         NeuralForecaster("lstm", 6, training=Training(patience=3)).set_params(training__validation_length=0)
@@ -224,11 +224,11 @@ def test_patience_that_makes_no_sense_is_refused(wrong):
 
 
 def test_patience_by_rule_is_that_of_five_validations():
-    training = {"steps": 400, "learning_rate": 0.02}  # soon it learns the noise by heart
-    frame = FRAME.assign(y=np.random.default_rng(0).normal(size=len(FRAME)))
     counts = []
     for patience in ("auto", 5, None):
         see = See()
-        fitted(training=Training(**training, patience=patience), frame=frame, callbacks=see)
+        fitted(
+            training=Training(steps=20, learning_rate=1e-30, patience=patience), callbacks=see
+        )  # nothing gets better
         counts.append(see.validations)
-    assert counts[0] == counts[1] < counts[2] == 20
+    assert counts == [10 + 1 + 5, 10 + 1 + 5, 20]

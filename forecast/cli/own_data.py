@@ -114,13 +114,13 @@ def predict(
                 say=_sayer(quiet or as_json),
             )
             found = forecast_table(task)
+        table = own_data.named(found.forecasts, found.layout)
         if save is not None:
             found.forecaster.save(save)
         if plot is not None:
             from forecast.plots import plot_forecast
 
             plot_forecast(found.forecasts, found.panel).savefig(plot)
-        table = own_data.named(found.forecasts, found.layout)
         text = None if as_json and path is None else own_data.write_table(table, path)
         if as_json:
             summary = _summary(found, data, path, plot, save)

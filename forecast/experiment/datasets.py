@@ -1,15 +1,16 @@
 """The data sets that a config names: of the catalogue, or files of one's own."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forecast import catalog
 from forecast.experiment.faults import Fault, nearest
-from forecast.frame import Panel, check_frame
+from forecast.frame import Panel, Roles, check_frame
 
 Gaps = Literal["error", "mask", "fill"]
 # A name becomes a folder.
@@ -30,6 +31,8 @@ class Dataset(Strict):
     name: of the catalogue; of a file any name, its stem where none is given.
     file: path of a `.csv` or `.csv.gz` file in long form, relative to the config file.
     columns, freq, gaps: as `check_frame` takes them; `gaps` of the experiment holds where none are given here.
+    roles: when covariates are known, a mapping as `Roles` takes it; `card` for those that the catalogue tells of a data
+        set of its own. None are read where none are given.
 
     """
 
@@ -38,6 +41,7 @@ class Dataset(Strict):
     columns: dict[str, str] = {}
     freq: str | int | None = None
     gaps: Gaps | None = None
+    roles: Literal["card"] | Roles | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -47,6 +51,25 @@ class Dataset(Strict):
         if isinstance(given, Mapping) and isinstance(given.get("file"), str) and "name" not in given:
             return {"name": Path(given["file"]).name.split(".")[0], **given}
         return given
+
+    @field_validator("roles", mode="before")
+    @classmethod
+    def _as_roles(cls, given: Any) -> Any:
+        if given is None or given == "card" or isinstance(given, Roles):
+            return given
+        allowed = [one.name for one in fields(Roles)]
+        if not isinstance(given, Mapping):
+            raise ValueError(f"should be 'card', or a mapping with any of {', '.join(allowed)}; got {given!r}")
+        if unknown := [key for key in given if key not in allowed]:
+            raise ValueError(
+                f"unknown role {unknown[0]!r}; {nearest(str(unknown[0]), allowed)}allowed: {', '.join(allowed)}"
+            )
+        roles = Roles(**{role: tuple(names) if isinstance(names, list) else names for role, names in given.items()})
+        try:
+            roles.uses()
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+        return roles
 
     def read(self, folder: Path) -> pd.DataFrame:
         """Read the long frame; a path that is not absolute starts from `folder`. Raises as `load` and `read_csv` do."""
@@ -60,10 +83,13 @@ class Dataset(Strict):
 
     def panel(self, gaps: Gaps, folder: Path) -> Panel:
         """Read the data through the door; raises what `read` and `check_frame` raise."""
+        if self.roles == "card" and self.file is not None:
+            raise ValueError("`roles` is 'card', but a file has no card: say which column has which role")
+        roles = catalog.card(self.name).roles if self.roles == "card" else self.roles
         frame, freq = self.read(folder), self.freq
         if freq is None and self.file is None and pd.api.types.is_datetime64_any_dtype(frame["ds"]):
             freq = catalog.card(self.name).freq
-        return check_frame(frame, freq=freq, columns=dict(self.columns), gaps=self.gaps or gaps)
+        return check_frame(frame, freq=freq, columns=dict(self.columns), gaps=self.gaps or gaps, roles=roles)
 
 
 def unknown_datasets(given: Any) -> list[Fault]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
+import pandas as pd
 
 from forecast import __version__
 from forecast.evaluation.ledger import Ledger
@@ -207,15 +208,33 @@ def key_of(value: Any) -> str:
 
 
 def checksum_of(panel: Panel) -> str:
-    """Give a checksum of all that a forecaster can see of a panel: values, where they stand, ids and calendar."""
+    """Give a checksum of all that a forecaster can see of a panel: values, covariates, ids and calendar."""
     digest = hashlib.sha256()
-    values = np.where(np.isnan(panel.values), np.float32(np.nan), panel.values)  # one bit pattern for all NaN
-    for array in (values, panel.observed, panel.starts, panel.stops, panel.first):
+
+    def add(array: np.ndarray) -> None:
+        if array.dtype.kind == "f":
+            array = np.where(np.isnan(array), array.dtype.type(np.nan), array)  # one bit pattern for all NaN
         digest.update(np.ascontiguousarray(array).tobytes() + b"|")
-    ids = [[type(one).__name__, str(one)] for one in panel.ids.tolist()]
+
+    for array in (panel.values, panel.observed, panel.starts, panel.stops, panel.first):
+        add(array)
+    if panel.weights is not None:
+        add(panel.weights)
+    if (beside := panel.covariates) is not None:
+        for table in (beside.static, beside.past, beside.known):
+            add(table.numbers)
+            columns = [[one.name, one.delay, _told(one.categories)] for one in table.columns]
+            digest.update(json.dumps(columns).encode())
+        for array in (beside.starts, beside.stops, beside.first):
+            add(array)
     calendar = panel.calendar
-    digest.update(json.dumps([ids, calendar.freq, str(calendar.zone), str(calendar.stamp(0))]).encode())
+    digest.update(json.dumps([_told(panel.ids), calendar.freq, str(calendar.zone), str(calendar.stamp(0))]).encode())
     return digest.hexdigest()
+
+
+def _told(names: pd.Index | None) -> list[list[str]] | None:
+    """Give names as text, each with its type."""
+    return None if names is None else [[type(one).__name__, str(one)] for one in names.tolist()]
 
 
 @cache

@@ -98,7 +98,7 @@ def _series(ax: Axes, rows: pd.DataFrame, styles: dict[str, dict], bands: Sequen
     actual = pd.DataFrame(rows.drop_duplicates(subset=["ds"])).sort_values(by=["ds"])
     cutoffs = rows["cutoff"].drop_duplicates().sort_values()
     for name, style in styles.items():
-        own = pd.DataFrame(rows.loc[rows["forecaster"] == name]).sort_values(by=["seed", "cutoff", "step"])
+        own = rows.loc[rows["forecaster"] == name].sort_values(by=["seed", "cutoff", "step"])
         for _, fold in own.drop_duplicates(subset=["cutoff", "step"]).groupby("cutoff", sort=True):
             draw_forecast(ax, fold, bands, style["color"], label=f"_{name}", linestyle=style["linestyle"])
     draw_values(ax, actual, past=False)

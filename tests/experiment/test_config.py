@@ -2,11 +2,13 @@
 
 import json
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from forecast import Direct, Drift, NeuralForecaster, SeasonalNaive, Training
 from forecast.experiment import ConfigError, Experiment, load_experiment
+from forecast.experiment.datasets import Dataset
 from forecast.nn import LSTM, TCN
 
 SOUND = """\
@@ -257,6 +259,44 @@ def test_a_csv_file_of_ones_own_is_read_by_its_own_names(tmp_path):
     panel = experiment.panels()["sales"]
     assert list(panel.ids) == ["007"]  # a leading zero is part of an id
     assert panel.observed.tolist() == [True, True, False, True]
+
+
+def test_covariates_of_a_file_of_ones_own_have_roles(tmp_path):
+    (tmp_path / "sales.csv").write_text("unique_id,ds,y,price,rain\na,2024-01-01,1,2,3\na,2024-01-02,2,4,5\n")
+    text = """\
+    datasets: {file: sales.csv, freq: D, roles: {known: [price], delayed: {rain: 2}}}
+    horizon: 1
+    plan: {n_folds: 1}
+    forecasters: {Naive: }
+    """
+    experiment = load_experiment(write(tmp_path, text))
+    covariates = experiment.panels()["sales"].covariates
+    assert [column.name for column in covariates.known.columns] == ["price"]
+    assert [(column.name, column.delay) for column in covariates.past.columns] == [("rain", 2)]
+    assert experiment.canonical()["datasets"][0]["roles"]["known"] == ["price"]
+
+
+def test_a_card_tells_the_roles_of_its_data_set():
+    dataset = Dataset.model_validate({"name": "bike_sharing", "roles": "card"})
+    assert dataset.roles == "card"
+    with pytest.raises(ValueError, match="a file has no card"):
+        Dataset(name="x", file=__file__, roles="card").panel("error", Path())
+
+
+@pytest.mark.parametrize(
+    ("roles", "told"),
+    [
+        ("cart", "should be 'card', or a mapping with any of static, known, past, delayed, weight; got 'cart'"),
+        ("{knwn: [a]}", "unknown role 'knwn'; did you mean 'known'?"),
+        ("{known: price}", "known is the text 'price'; allowed: several names"),
+        ("{delayed: {rain: 0}}", "column `rain` is delayed by 0; allowed: whole steps, 1 or more"),
+    ],
+)
+def test_roles_that_cannot_be_are_told_at_their_place(tmp_path, roles, told):
+    path = write(tmp_path, SOUND.replace("nyc_weather", "{file: a.csv, roles: " + roles + "}"))
+    with pytest.raises(ConfigError, match=r"1:\d+: datasets.roles: ") as caught:
+        load_experiment(path)
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast import Naive, Plan, check_frame
+from forecast import Naive, Plan, Roles, check_frame
 from forecast.evaluation import groups, run_group
 from forecast.experiment.store import Store, StoreError, checksum_of, code_version, key_of
 
@@ -51,8 +51,19 @@ def test_the_checksum_of_a_panel_changes_with_all_that_a_forecaster_can_see(pane
         check_frame(frame.assign(ds=frame["ds"] * 2)),
         check_frame(frame.assign(ds=pd.Timestamp("2024-01-01") + pd.to_timedelta(frame["ds"], unit="D"))),
     ]
+    told = frame.assign(w=1.0, price=2.0, kind="plain")
+    others += [
+        check_frame(told, roles=Roles(weight="w")),
+        check_frame(told.assign(w=np.arange(len(told))), roles=Roles(weight="w")),
+        check_frame(told, roles=Roles(known=("price",))),
+        check_frame(told.assign(price=3.0), roles=Roles(known=("price",))),
+        check_frame(told, roles=Roles(past=("price",))),
+        check_frame(told, roles=Roles(delayed={"price": 1})),
+        check_frame(told, roles=Roles(static=("kind",))),
+        check_frame(told.assign(kind="other"), roles=Roles(static=("kind",))),
+    ]
     assert checksum_of(check_frame(frame)) == checksum_of(panel)
-    assert len({checksum_of(one) for one in [panel, *others]}) == 7
+    assert len({checksum_of(one) for one in [panel, *others]}) == 15
 
 
 def test_two_kinds_of_nan_are_one_for_the_checksum(panel):

@@ -342,10 +342,17 @@ def naive_detached(frame, day):
     return kept
 
 
+@pytest.mark.parametrize("years", [0, -100])  # ordinals count from 1970 on, and back
 @pytest.mark.parametrize("day", DAYS[::3])
-def test_a_detached_panel_has_of_delayed_columns_what_was_known(day):
-    panel = to_door()
-    assert_same(panel.until(panel.calendar.ordinal(day)).detached(), naive_detached(make(), day))
+def test_a_detached_panel_has_of_delayed_columns_what_was_known(day, years):
+    frame, day = make(), day + pd.DateOffset(years=years)
+    frame["ds"] += pd.DateOffset(years=years)
+    panel = check_frame(frame, roles=ROLES)
+    assert_same(panel.until(panel.calendar.ordinal(day)).detached(), naive_detached(frame, day))
+
+
+def test_a_panel_without_series_can_be_detached():
+    assert len(to_door().take(np.zeros(3, dtype=bool)).detached()) == 0
 
 
 def test_a_detached_panel_shares_no_memory():

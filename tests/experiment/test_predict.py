@@ -1,0 +1,424 @@
+"""`forecast predict` and `forecast backtest`: a table of one's own in, forecasts, scores and plots out."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from forecast import Plan, check_frame
+from forecast.cli import app, main
+from forecast.experiment.choosing import compare, comparison_plan, model_named
+from forecast.experiment.faults import ConfigError
+from forecast.forecaster import Forecaster
+from forecast.frame import Roles
+
+WEEKS = pd.date_range("2023-01-01", periods=80, freq="W-SUN")
+COLUMNS = ["--id", "Shop", "--time", "Week", "--target", "Units"]
+RULE = ["--model", "SeasonalNaive"]
+ROLES = ["--known", "Price,Promo", "--past", "Temp", "--static", "Region", "--delayed", "Returns:2"]
+
+
+def shop(name, region, seed):
+    random = np.random.default_rng(seed)
+    sale = np.arange(80) % 4 == 0
+    return pd.DataFrame(
+        {
+            "Week": WEEKS.strftime("%Y-%m-%d"),
+            "Shop": name,
+            "Units": np.round(20 + 5 * sale + random.normal(0, 1, 80), 2),
+            "Price": np.where(sale, 0.8, 1.0),
+            "Promo": np.where(sale, "yes", "no"),
+            "Temp": np.round(random.normal(10, 3, 80), 1),
+            "Returns": random.poisson(3, 80),
+            "Region": region,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def shops():
+    return pd.concat([shop("b", "north", 0), shop("NA", "south", 1)], ignore_index=True)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, shops):
+    """A current folder with tables: by series, by time, and with a future whose values are still empty."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    shops.to_csv("shops.csv", index=False)
+    shops.sort_values("Week", kind="stable").to_csv("by_time.csv", index=False)
+    ahead = shops["Week"] >= WEEKS[-8].strftime("%Y-%m-%d")
+    shops[~ahead].to_csv("history.csv", index=False)
+    shops.loc[ahead, ["Shop", "Week", "Price", "Promo"]].to_csv("future.csv", index=False)
+    emptied = shops.assign(**{name: shops[name].where(~ahead) for name in ("Units", "Temp", "Returns")})
+    emptied.to_csv("emptied.csv", index=False)
+    shops.loc[shops["Shop"] == "b", ["Week", "Units"]].to_csv("one.csv", index=False)
+    return tmp_path
+
+
+def forecast(*arguments):
+    """Run the command here; give its status, and what it said on stdout and on stderr."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result.exit_code, result.stdout, result.stderr
+
+
+def read(path):
+    return pd.read_csv(path, keep_default_na=False)
+
+
+def test_forecasts_have_dates_after_the_last_row_in_the_names_and_units_of_the_table(folder):
+    status, out, err = forecast(
+        *(
+            "predict",
+            "--data",
+            "shops.csv",
+            *COLUMNS,
+            *RULE,
+            "--horizon",
+            4,
+            "--out",
+            "forecasts.csv",
+            "--plot",
+            "f.png",
+        )
+    )
+    assert (status, out) == (0, "")
+    assert err.endswith("8 forecasts by SeasonalNaive: forecasts.csv\n")
+    table = read("forecasts.csv")
+    deciles = [f"0.{level}" for level in range(1, 10)]
+    assert list(table.columns) == ["Shop", "cutoff", "Week", "step", "prediction", "mean", *deciles]
+    assert table["Shop"].tolist() == ["b"] * 4 + ["NA"] * 4
+    assert set(table["cutoff"]) == {WEEKS[-1].strftime("%Y-%m-%d")}
+    after = pd.date_range(WEEKS[-1], periods=5, freq="W-SUN")[1:].strftime("%Y-%m-%d").tolist()
+    assert table["Week"].tolist() == after * 2
+    assert table["prediction"].between(15, 30).all()
+    assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_units_times_a_thousand_give_forecasts_times_a_thousand_and_the_same_mase(folder, shops):
+    shops.assign(Units=shops["Units"] * 1000).to_csv("large.csv", index=False)
+    told = {}
+    for name in ("shops", "large"):
+        arguments = [f"{name}.csv", *COLUMNS, "--horizon", 4]
+        assert forecast("predict", "--data", *arguments, *RULE, "--out", f"{name}_f.csv")[0] == 0
+        out = forecast("backtest", "--data", *arguments, *RULE, "--folds", 2, "--json", "--out", name)[1]
+        told[name] = json.loads(out)["scores"][0]
+    small, large = read("shops_f.csv"), read("large_f.csv")
+    np.testing.assert_allclose(large["prediction"], small["prediction"] * 1000, rtol=1e-6)
+    assert told["large"]["mase"] == pytest.approx(told["shops"]["mase"], rel=1e-5)
+    errors = [
+        (one["prediction"] - one["y"]).abs().mean() for one in map(read, ("shops/forecasts.csv", "large/forecasts.csv"))
+    ]
+    assert errors[1] == pytest.approx(1000 * errors[0], rel=1e-5)
+
+
+def test_rows_in_any_order_give_the_same_forecasts_and_sorting_is_told(folder):
+    arguments = [*COLUMNS, *RULE, "--horizon", 3]
+    _, one, _ = forecast("predict", "--data", "shops.csv", *arguments, "-q")
+    status, other, err = forecast("predict", "--data", "by_time.csv", *arguments)
+    assert status == 0
+    assert other == one
+    assert "by_time.csv: rows were sorted by series and time" in err
+
+
+def test_one_series_needs_no_column_of_series_and_stdout_is_nothing_but_the_table(folder):
+    status, out, err = forecast(
+        *("predict", "--data", "one.csv", "--time", "Week", "--target", "Units", *RULE, "--horizon", 2, "--out", "-"),
+        *("--levels", "0.05,0.95", "--quiet"),
+    )
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == "cutoff,Week,step,prediction,mean,0.05,0.95"
+    assert len(out.splitlines()) == 3
+
+
+def test_a_network_reads_covariates_from_the_table_and_is_kept(folder):
+    options = [*COLUMNS, "--horizon", 8, *ROLES, "--model", "lstm", "--steps", 4]
+    status, _, err = forecast("predict", "--data", "emptied.csv", *options, "--out", "f1.csv", "--save", "kept")
+    assert status == 0, err
+    assert "16 rows without a value at the ends of series are taken as the future" in err
+    assert "read as categories: Region, Promo" in err
+    first = read("f1.csv")
+    for number, given in enumerate(
+        [
+            ["--data", "history.csv", "--future", "future.csv", *options],
+            ["--model", "kept", "--data", "emptied.csv"],
+            ["--model", "kept", "--data", "history.csv", "--future", "future.csv"],
+            ["--model", "kept", "--future", "future.csv"],
+        ]
+    ):
+        status, _, err = forecast("predict", *given, "--out", f"again{number}.csv")
+        assert status == 0, err
+        pd.testing.assert_frame_equal(read(f"again{number}.csv"), first)
+    assert isinstance(Forecaster.load(folder / "kept"), Forecaster)
+    status, _, err = forecast(
+        "predict", "--model", "kept", "--data", "history.csv", "--future", "future.csv", "--horizon", 3
+    )
+    assert status == 0, err
+    cheap = read("future.csv").assign(Price=0.5)
+    cheap.to_csv("cheap.csv", index=False)
+    forecast("predict", "--model", "kept", "--future", "cheap.csv", "--out", "other.csv")
+    assert not np.allclose(read("other.csv")["prediction"], first["prediction"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (slice(0, 0), "there are no rows"),
+        (slice(1, None), "series 'b': `Price` is not known at 2024-05-19"),
+        (slice(0, 7), "series 'b': `Price` is not known at 2024-07-07"),
+        (slice(0, 8), "series 'NA': `Price` is not known at 2024-05-19"),
+    ],
+    ids=["none", "one step late", "one step short", "one of two series"],
+)
+def test_a_future_that_does_not_reach_is_told_by_series_and_stamp(folder, rows, told):
+    read("future.csv").iloc[rows].to_csv("short.csv", index=False)
+    status, _, err = forecast(
+        *("predict", "--data", "history.csv", "--future", "short.csv", *COLUMNS, *ROLES, "--horizon", 8),
+        *("--model", "tcn", "--steps", 1, "-q"),
+    )
+    assert status == 2
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_rule_says_that_it_reads_no_covariates(folder):
+    status, _, err = forecast("predict", "--data", "emptied.csv", *COLUMNS, "--horizon", 8, *ROLES, *RULE)
+    assert status == 0
+    assert "SeasonalNaive reads no covariates" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--data", "shops.csv", *COLUMNS], "`--horizon` is missing"),
+        (["--horizon", 4], "`--data` is missing"),
+        (["--data", "shop.csv", *COLUMNS, "--horizon", 4], "no such file; did you mean 'shops.csv'?"),
+        (["--data", ".", *COLUMNS, "--horizon", 4], "is a folder"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, "--model", "lsmt"], "did you mean 'lstm'?"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, "--model", "lstm,tcn"], "no model of that name"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, "--model", "no.where:Model"], "cannot be imported"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 80], "the longest series has 80 values: ask for fewer steps"),
+        (["--data", "shops.csv", *COLUMNS[2:], "--horizon", 4, *RULE], "is named with `--id`"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--freq", "D"], "`--gaps mask`"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--freq", "3x"], "`--freq` is '3x'; allowed"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--gaps", "maks"], "`--gaps` is 'maks'; allowed"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--decimal", "x"], "`--decimal` is 'x'; allowed"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--levels", "0.9,0.1"], "`--levels` is '0.9,0.1'"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--levels", "80"], "`--levels` is '80'; allowed"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--delayed", "Temp"], "as in returns:2"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--known", "Prise"], "did you mean 'Price'?"),
+        (
+            ["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--future", "future.csv"],
+            "name some with `--known`",
+        ),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--out", "f.xlsx"], "allowed endings: .csv"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--out", "no/f.csv"], "there is no folder no"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--plot", "f.gif"], "allowed endings: .png"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--json", "--out", "-"], "both write to stdout"),
+        (["--model", ".", "--horizon", 4], "no forecaster was saved"),
+    ],
+)
+def test_what_cannot_be_had_is_one_line_and_ends_with_two(folder, arguments, told):
+    before = sorted(folder.iterdir())
+    status, out, err = forecast("predict", *arguments)
+    assert status == 2
+    assert told in out + err
+    if "--json" not in arguments:
+        assert out == ""
+        assert len(err.splitlines()) == 1
+        assert json.loads(forecast("predict", *arguments, "--json")[1])["status"] == 2
+    assert sorted(folder.iterdir()) == before
+
+
+def test_json_tells_a_program_all_of_it(folder):
+    status, out, err = forecast("predict", "--data", "shops.csv", *COLUMNS, *RULE, "--horizon", 2, "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert told["model"] == "SeasonalNaive"
+    assert (told["series"], told["rows"], told["forecasts"], told["steps"]) == (2, 160, 4, 2)
+    assert told["freq"] == "W-SUN"
+    assert [row["Week"] for row in told["table"]] == ["2024-07-14", "2024-07-21"] * 2
+    out = forecast("predict", "--data", "shops.csv", *COLUMNS, *RULE, "--horizon", 2, "--json", "--out", "f.csv")[1]
+    assert "table" not in json.loads(out)
+    assert json.loads(out)["out"] == "f.csv"
+
+
+@pytest.mark.parametrize("arguments", [["predict", "--horizon", "x", "--json"], ["predict", "--jsn", "--json"]])
+def test_a_wrong_call_is_answered_in_json_too(arguments, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["forecast", *arguments])
+    with pytest.raises(SystemExit) as raised:
+        main()
+    assert raised.value.code == 2
+    assert json.loads(capsys.readouterr().out)["status"] == 2
+
+
+def test_the_best_is_chosen_by_a_backtest_that_says_what_it_cannot_tell(folder):
+    status, out, err = forecast("predict", "--data", "one.csv", *COLUMNS[2:], "--horizon", 4, "--steps", 2, "--json")
+    assert status == 0, err
+    told = json.loads(out)
+    assert [row["model"] for row in told["comparison"]][0] == told["model"]
+    assert {row["model"] for row in told["comparison"]} == {"SeasonalNaive", "NLinear", "lstm", "tcn", "transformer"}
+    skills = [row["skill"] for row in told["comparison"]]
+    assert skills == sorted(skills, reverse=True)
+    assert told["verdict"].startswith(f"{told['model']} has the lowest error")
+    assert told["verdict"] in told["notes"]
+
+
+def wave(rows, series=1):
+    ids = np.repeat([f"s{number}" for number in range(series)], rows)
+    stamps = np.tile(pd.date_range("2024-01-01", periods=rows), series)
+    noise = np.random.default_rng(0).normal(0, 1, rows * series)
+    return check_frame(
+        pd.DataFrame({"unique_id": ids, "ds": stamps, "y": np.tile(np.arange(rows) % 7, series) + noise})
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "horizon", "folds"), [(200, 7, 5), (60, 14, 5), (40, 14, 4), (31, 14, 4), (28, 14, 1), (20, 14, None)]
+)
+def test_the_comparison_takes_as_many_cutoffs_as_the_data_hold(rows, horizon, folds):
+    plan = comparison_plan(wave(rows), horizon)
+    if folds is None:
+        assert plan is None
+        return
+    panel = wave(rows)
+    found = plan.folds(panel)
+    assert len(found) == folds
+    assert found[0].cutoff + 1 >= horizon
+    assert found[-1].test_end == panel.last.max()
+
+
+def test_a_lead_that_comes_and_goes_is_no_lead_and_a_failure_is_told():
+    panel, said = wave(100, series=3), []
+    plan = comparison_plan(panel, 7)
+    models = {name: model_named(name, 7) for name in ("SeasonalNaive", "NLinear", "Naive")}
+    found = compare(panel, models, plan, said.append)
+    assert "at each of 5 cutoffs" in found.verdict or "cannot be told apart from" in found.verdict
+    assert "Naive (which" not in found.verdict  # worse at every cutoff
+    assert said[0] == "[1/3] SeasonalNaive: done"
+    models["broken"] = model_named("WindowAverage", 7).set_params(window_length=-1)
+    found = compare(panel, models, plan, said.append)
+    assert list(found.failed) == ["broken"]
+    assert "window_length" in found.failed["broken"]
+    few = compare(panel, models, Plan(horizon=7, n_folds=2), said.append)
+    assert few.verdict.endswith("but 2 cutoffs cannot tell the models apart")
+    with pytest.raises(ConfigError, match="every model failed; broken: "):
+        compare(panel, {"broken": models["broken"]}, plan, said.append)
+
+
+@pytest.mark.parametrize("name", ["SeasonalNaive", "seasonal_naive", "Seasonal Naive", "seasonal-naive"])
+def test_a_model_is_found_however_its_name_is_spelled(name):
+    assert type(model_named(name, 3, levels=(0.05,))).__name__ == "SeasonalNaive"
+    assert model_named(name, 3, levels=(0.05,)).quantile_levels[0] == 0.05
+
+
+def test_data_too_short_to_compare_are_forecast_by_the_rule_and_it_is_said(folder):
+    pd.DataFrame({"Week": WEEKS[:12], "Units": np.arange(12)}).to_csv("short.csv", index=False)
+    status, _, err = forecast("predict", "--data", "short.csv", "--time", "Week", "--target", "Units", "--horizon", 6)
+    assert status == 0
+    assert "too short to compare models 6 steps ahead: SeasonalNaive is used" in err
+
+
+@pytest.mark.parametrize("clock", ["dates", "numbers"])
+def test_cutoffs_are_counted_from_the_end_and_listed_before_anything_runs(folder, clock):
+    # 100 values, 10 steps ahead, three windows ten steps apart: cutoffs after 70, 80 and 90 values.
+    stamps = pd.date_range("2024-01-01", periods=100) if clock == "dates" else pd.RangeIndex(100)
+    pd.DataFrame({"ds": stamps, "y": np.arange(100) % 7}).to_csv("hundred.csv", index=False)
+    arguments = ["backtest", "--data", "hundred.csv", "--horizon", 10, *RULE]
+    status, _, err = forecast(*arguments, "--folds", 3, "--out", "bt")
+    assert status == 0, err
+    lines = err.splitlines()
+    assert lines[0].startswith("3 cutoffs, counted back from the end, 10 steps apart")
+    assert lines.index("[1/1] SeasonalNaive: done") == 4
+    for fold, line in enumerate(lines[1:4]):
+        end = 69 + 10 * fold
+        assert line.endswith(
+            f"fold {fold}: fit on {stamps[0]} to {stamps[end]}, scored on {stamps[end + 1]} to {stamps[end + 10]} "
+            "(1 series, 10 values)"
+        )
+    plain = [str(stamps[end])[:10] for end in (69, 79, 89)]
+    assert list(dict.fromkeys(read("bt/forecasts.csv")["cutoff"].astype(str))) == plain
+    out = forecast(*arguments, "--cutoffs", ",".join(plain), "--json")[1]
+    assert [row["cutoff"] for row in json.loads(out)["folds"]] == (
+        [69, 79, 89] if clock == "numbers" else [f"{one} 00:00:00" for one in plain]
+    )
+
+
+def test_a_backtest_writes_scores_forecasts_and_plots(folder):
+    status, out, err = forecast(
+        *(
+            "backtest",
+            "--data",
+            "shops.csv",
+            *COLUMNS,
+            "--horizon",
+            4,
+            "--folds",
+            3,
+            "--model",
+            "NLinear,Naive",
+            "--out",
+            "bt",
+        )
+    )
+    assert status == 0, err
+    assert "3 cutoffs cannot tell the models apart" in out
+    scores, forecasts = read("bt/scores.csv"), read("bt/forecasts.csv")
+    assert sorted(scores["model"]) == ["NLinear", "Naive"]
+    assert {"Shop", "Week", "Units", "cutoff", "step"} - set(forecasts.columns) == {"Units"}
+    assert len(forecasts) == 2 * 2 * 3 * 4
+    for name in ("backtest", "error_by_step", "folds"):
+        assert (folder / "bt" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_model_that_fails_in_a_backtest_ends_with_one(folder):
+    (folder / "own_models.py").write_text(
+        "from forecast import Naive\n\nclass Stuck(Naive):\n    def _fit(self, panel):\n        raise RuntimeError('stuck')\n"
+    )
+    status, out, err = forecast(
+        *("backtest", "--data", "one.csv", *COLUMNS[2:], "--horizon", 4, "--folds", 2, "-q"),
+        *("--model", "Naive", "--model", "own_models:Stuck"),
+    )
+    assert status == 1
+    assert "own_models:Stuck failed: RuntimeError: stuck" in err
+    assert "Naive" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--folds", 50], "`--folds` is 50"),
+        (["--cutoffs", "1999-01-03"], "`--cutoffs`: 1999-01-03"),
+        (["--cutoffs", "soon"], "not of the format %Y-%m-%d"),
+        (["--folds", 2, "--model", "Naiv"], "did you mean 'Naive'?"),
+    ],
+)
+def test_a_backtest_that_cannot_be_had_is_told(folder, arguments, told):
+    status, _, err = forecast("backtest", "--data", "shops.csv", *COLUMNS, "--horizon", 4, *arguments)
+    assert status == 2
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_forecast_leaves_nothing_behind_but_what_is_asked_for(folder):
+    before = sorted(folder.iterdir())
+    script = f"import sys; sys.argv = ['forecast', 'predict', '--data', 'one.csv', *{COLUMNS[2:]}, '--horizon', '3', '--model', 'gru', '--steps', '2', '-q']; from forecast.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 4
+    assert sorted(folder.iterdir()) == before
+
+
+def test_roles_of_the_command_are_those_of_the_library(folder):
+    status, _, err = forecast(
+        "predict", "--data", "emptied.csv", *COLUMNS, "--horizon", 8, *ROLES, *RULE, "--save", "kept"
+    )
+    assert status == 0, err
+    roles = Forecaster.load(folder / "kept").door_["roles"]
+    assert roles == Roles(known=("Price", "Promo"), past=("Temp",), static=("Region",), delayed={"Returns": 2})
