@@ -37,6 +37,7 @@ _HOMES = {
     ],
     "forecast.evaluation": ["Ledger", "Plan", "backtest", "score", "skill"],
     "forecast.experiment": ["run_experiment"],
+    "forecast.searching": ["Searchable", "folds_of"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         VanillaTransformer,
         WaveNet,
     )
+    from forecast.searching import Searchable, folds_of
     from forecast.streaming import Stream
     from forecast.training import Training
 

@@ -46,7 +46,7 @@ def places_of(panel: Panel, ids: Iterable) -> np.ndarray:
     if not asked:
         raise ValueError("`ids` is empty; allowed: a list of one or more ids")
     known = {name: place for place, name in enumerate(panel.ids)}
-    if unknown := [name for name in asked if name not in known]:
+    if unknown := [name for name in asked if not pd.api.types.is_hashable(name) or name not in known]:
         spelled = {str(name).lower(): plain(name) for name in known}
         (nearest,) = get_close_matches(str(unknown[0]).lower(), spelled, n=1, cutoff=0)
         raise ValueError(

@@ -39,8 +39,8 @@ def draw_paths(
 
     Their values at a step are the quantiles at n levels spread evenly. The templates are n past origins, evenly spread
     over the history, of which all H actuals were observed by the cutoff. A series with fewer than 20 of them takes
-    those of all series; where there are none at all, a path stays at one level, so that sums are as uncertain as they
-    can be. Series that have rows at the same stamps take their templates from the same ones: their paths of one number
+    those of the longest series; where there are none at all, a path stays at one level, so that sums are as uncertain
+    as they can be. Series with the same rows take their templates from the same stamps: their paths of one number
     belong together. What is drawn for an origin depends on the seed and its cutoff, not on which others are asked.
     """
     count = max(n, _LEAST)
@@ -57,9 +57,9 @@ def draw_paths(
             mine = scores[bounds[place] : bounds[place + 1]]
             if len(mine) < _ENOUGH:
                 if cutoff not in shared:
-                    everyone = _all_at(panel, cutoff)
-                    each = -(-count // len(everyone))
-                    shared[cutoff] = _templates(forecasting, panel, everyone, forecast.horizon, each, levels)[1]
+                    others = _longest_at(panel, cutoff, count)
+                    each = -(-count // len(others))
+                    shared[cutoff] = _templates(forecasting, panel, others, forecast.horizon, each, levels)[1]
                 mine = shared[cutoff]
             random = np.random.default_rng([seed, cutoff % 2**63])
             paths[low + place] = _arranged(values[place], mine, random)[:, :n]
@@ -87,11 +87,12 @@ def _templates(
     return owner[usable], scores_of(actuals[usable], quantiles, levels)
 
 
-def _all_at(panel: Panel, cutoff: int) -> Origins:
-    """Give the origins of all series that had begun at a cutoff: there, or at their end if that is before it."""
-    series = np.flatnonzero(panel.first <= cutoff)
-    cutoffs = np.minimum(panel.last[series], cutoff)
-    return Origins(series, panel.starts[series] + cutoffs - panel.first[series] + 1, cutoffs)
+def _longest_at(panel: Panel, cutoff: int, most: int) -> Origins:
+    """Give the origins of the longest series up to a cutoff: there, or at their end if that is before it."""
+    rows = np.minimum(panel.last, cutoff) + 1 - panel.first
+    begun = np.flatnonzero(rows > 0)
+    series = begun[np.argsort(-rows[begun], kind="stable")[:most]]
+    return Origins(series, panel.starts[series] + rows[series], panel.first[series] + rows[series] - 1)
 
 
 def _arranged(values: np.ndarray, scores: np.ndarray, random: np.random.Generator) -> np.ndarray:

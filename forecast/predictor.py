@@ -70,9 +70,9 @@ class Predictor(ABC):
             after `fit`; a forecast that is not finite.
 
         """
-        levels = self.quantile_levels if quantile_levels is None else asked_levels(quantile_levels)
+        other = {} if quantile_levels is None else {"levels": asked_levels(quantile_levels)}
         panel, places, origins, forecast = self._asked(frame, future, ids, cutoffs, horizon)
-        return panel.form.give(self.tidy(panel.take(places), origins, forecast, levels))
+        return panel.form.give(self.tidy(panel.take(places), origins, forecast, **other))
 
     def future_frame(self, frame: Any = None, *, horizon: int | None = None, cutoffs: Sequence | None = None) -> Any:
         """Give the rows of the steps ahead, their known covariates left to fill in: what `predict` takes as `future`.

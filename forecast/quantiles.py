@@ -88,4 +88,5 @@ def mean_of(quantiles: np.ndarray, levels: Sequence[float]) -> np.ndarray:
     """
     middles = (np.asarray(levels[1:]) + np.asarray(levels[:-1])) / 2
     weights = np.diff(np.concatenate([[0.0], middles, [1.0]]))
-    return quantiles @ weights.astype(quantiles.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # a forecast that is not finite is refused by who asked for it
+        return quantiles @ weights.astype(quantiles.dtype)

@@ -107,6 +107,11 @@ def is_there(folder: str | Path, what: str = "forecaster") -> bool:
     return (_path(folder) / f"{what}.json").is_file()
 
 
+def mark(folder: str | Path, what: str = "forecaster") -> str:
+    """Give the checksum of what was saved in a folder, by which another note can tell it from others."""
+    return json.loads((_path(folder) / f"{what}.json").read_bytes())["sha256"]["note"]
+
+
 def remove(folder: str | Path, what: str) -> None:
     """Remove both files of such a thing, and nothing else."""
     folder = _path(folder)

@@ -5,6 +5,7 @@ folds those of a `Plan`, and a score is that of a backtest: steps forecast from 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,8 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import METRICS, Averaged, Pooled, score
 from forecast.evaluation.plan import Plan
 from forecast.forecaster import Forecaster
-from forecast.frame import as_panel
+from forecast.frame import Panel, as_panel
+from forecast.frame.form import Form
 from forecast.frame.schema import rows_of
 
 ERRORS = tuple(name for name in METRICS if name not in ("bias", "coverage"))  # the less the better
@@ -49,8 +51,8 @@ def folds_of(plan: Plan, frame: pd.DataFrame, **door) -> list[tuple[np.ndarray, 
         raise ValueError(f"`refit` of the plan is {plan.refit!r}; a search fits at every fold: leave it out")
     if "unsorted" in door:
         raise ValueError("`unsorted` is given; positions are those of rows in order: sort the frame by series and time")
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"`frame` is a {type(frame).__name__}; allowed: the pandas frame that is searched on")
+    if isinstance(frame, Panel):
+        raise TypeError("`frame` is a Panel, which has no rows to point at; give the frame that is searched on")
     panel = as_panel(frame, **door)
     rows, _ = rows_of(frame, door.get("columns"), door.get("roles"), "error")
     series, times = panel.ids.get_indexer(rows.ids), panel.calendar.locate(rows.stamps)[0]
@@ -113,7 +115,7 @@ class Searchable(BaseEstimator):
         seen = self.forecaster_.panel_
         cutoff = seen.calendar.stamp(int(seen.last.max()))
         try:
-            panel = as_panel(pd.concat([self.rows_, X]), **{**(self.door or {}), "unsorted": "sort"})
+            panel = as_panel(_joined(self.rows_, X), **{**(self.door or {}), "unsorted": "sort"})
         except ValueError as error:
             error.add_note("(rows of `fit` and those to be scored after them, as from folds_of(plan, frame))")
             raise
@@ -143,7 +145,7 @@ class Searchable(BaseEstimator):
     def _ledger(self, panel, plan: Plan) -> Ledger:
         """Give the forecasts of the one fold of a plan beside what came, as a backtest does."""
         forecaster, fold = self.forecaster_, plan.folds(panel)[0]
-        table = forecaster.predict(panel, cutoffs=[fold.stamp])
+        table = forecaster.predict(replace(panel, form=Form()), cutoffs=[fold.stamp])  # in pandas
         series = panel.ids.get_indexer(table["unique_id"])
         table, series = table[np.isin(series, fold.series)], series[np.isin(series, fold.series)]
         actual = panel.at(series, fold.cutoff + table["step"].to_numpy())
@@ -165,3 +167,12 @@ class Searchable(BaseEstimator):
         )
         season = season_of(panel, plan)
         return Ledger.of(table, scales(panel, [fold], season), fits, season)
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Give the rows of two frames of the same kind."""
+    if isinstance(one, pd.DataFrame):
+        return pd.concat([one, other])
+    import narwhals.stable.v2 as nw
+
+    return nw.to_native(nw.concat([nw.from_native(frame, eager_only=True) for frame in (one, other)]))

@@ -166,7 +166,8 @@ class Stream:
         self.forecaster.save(Path(folder) / _FORECASTER)
         arrays = {f"panel.{name}": array for name, array in arrays.items()}
         states = {f"state.{name}": tensor.numpy() for name, tensor in self.streams.tensors().items()}
-        saving.write(folder, {"panel": panel}, arrays | states, "stream")
+        note = {"panel": panel, "forecaster": saving.mark(Path(folder) / _FORECASTER)}
+        saving.write(folder, note, arrays | states, "stream")
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -175,7 +176,8 @@ class Stream:
         Raises
         ------
         FileNotFoundError: no stream was saved there.
-        ValueError, TypeError: as `load` of a forecaster.
+        ValueError, TypeError: as `load` of a forecaster; a forecaster that is not the one of the stream, as a save
+            that was stopped leaves it.
 
         """
         note, arrays = saving.read(folder, "stream")
@@ -185,6 +187,11 @@ class Stream:
             parts[part][inner] = array
         ends = saving.panel_from_json(note["panel"], parts["panel"])
         forecaster = cast("NeuralForecaster", Forecaster.load(Path(folder) / _FORECASTER))
+        if saving.mark(Path(folder) / _FORECASTER) != note["forecaster"]:
+            raise ValueError(
+                f"`folder` {str(folder)!r} holds a stream of another forecaster than the one in its {_FORECASTER!r}: "
+                "save the stream again"
+            )
         streams = Streams(forecaster.network_, len(ends))
         streams.restore({name: torch.from_numpy(array) for name, array in parts["state"].items()})
         return cls(forecaster, ends, streams)

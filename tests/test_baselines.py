@@ -211,6 +211,14 @@ def test_the_quantiles_of_nlinear_cover_what_they_say():
         assert abs((table["y"] <= table[level]).mean() - float(level)) < 0.04
 
 
+def test_one_window_that_hardly_moves_before_a_jump_carries_no_mean_of_nlinear_away():
+    normal, jump = waves(200, 80)
+    jump[:40] *= 1e-12
+    jump[40:] *= 1e12
+    table = NLinear(3, context_length=8).fit(frame_of(normal, jump)).predict().query("unique_id == 's0'")
+    assert (table["mean"] - table["prediction"]).abs().max() < 2 * (table["0.9"] - table["0.1"]).max()
+
+
 def test_nlinear_carries_the_last_value_over_a_gap_as_long_as_its_context():
     y = waves(60)[0]
     y[50:] = np.nan

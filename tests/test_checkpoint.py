@@ -3,6 +3,10 @@
 import copy
 import json
 import random
+import shutil
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import lightning.pytorch as pl
 import numpy as np
@@ -32,12 +36,18 @@ def frame_of(length=200, series=2, seed=0) -> pd.DataFrame:
 
 
 FRAME = frame_of()
-TRAINING = Training(steps=24, validations=6, learning_rate=0.02, patience=None)
+TRAINING = Training(steps=12, validations=6, batch_size=8, learning_rate=0.02, patience=None)
 
 
 def network(**changes) -> NeuralForecaster:
     arguments = {"backbone": LSTM(width=8, dropout=0.3), "context_length": 24, "training": TRAINING}
     return NeuralForecaster(**arguments | {"horizon": HORIZON} | changes)
+
+
+@cache
+def straight() -> NeuralForecaster:
+    """A fit that was not stopped, to compare with."""
+    return network().fit(FRAME)
 
 
 class Stop(pl.Callback):
@@ -81,52 +91,64 @@ def same(one: NeuralForecaster, other: NeuralForecaster) -> None:
     pd.testing.assert_frame_equal(one.predict(), other.predict(), check_exact=True)
 
 
+@pytest.fixture(scope="module")
+def _state(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("state")
+    stopped(network(), folder)
+    return folder
+
+
+@pytest.fixture
+def state(_state, tmp_path):
+    """The state of a fit that was stopped, in a folder of its own."""
+    return Path(shutil.copytree(_state, tmp_path / "state"))
+
+
 # -- going on --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "trainer", "epoch"),
     [
-        {},
-        {"decoder": "recursive"},
-        {"backbone": TCN(width=8), "decoder": "attention"},
-        {"training": Training(steps=23, validations=6, learning_rate=0.05, patience=2)},
-        {"training": Training(steps=24, validations=6, validation_length=0)},
-        {"trainer_": {"precision": "bf16-mixed"}},
+        ({}, {}, 1),
+        ({}, {}, 5),
+        ({"decoder": "recursive", "horizon": 30}, {}, 4),
+        ({"backbone": TCN(width=8), "decoder": "attention"}, {}, 4),
+        ({"training": replace(TRAINING, steps=11, patience=2)}, {}, 4),
+        ({"training": replace(TRAINING, validation_length=0)}, {}, 2),
+        ({}, {"precision": "bf16-mixed"}, 2),
+        ({}, {"precision": "64-true"}, 3),
     ],
-    ids=["lstm", "recursive", "attention", "early stopping", "no validation", "precision"],
+    ids=["early", "late", "recursive", "attention", "early stopping", "no validation", "mixed", "double"],
 )
-@pytest.mark.parametrize("epoch", [1, 4])
-def test_a_fit_that_was_stopped_goes_on_to_the_weights_of_one_that_was_not(changes, epoch, tmp_path):
-    trainer = changes.pop("trainer_", None) if "trainer_" in (changes := dict(changes)) else None
-    straight = network(**changes).set_params(trainer=trainer).fit(FRAME, checkpoint=tmp_path / "straight")
-    forecaster = network(**changes)
-    forecaster.set_params(trainer={**(trainer or {}), "callbacks": [Stop(epoch)]})
+def test_a_fit_that_was_stopped_goes_on_to_the_weights_of_one_that_was_not(changes, trainer, epoch, tmp_path):
+    expected = network(trainer=trainer, **changes).fit(FRAME, checkpoint=tmp_path / "straight")
+    forecaster = network(trainer={**trainer, "callbacks": [Stop(epoch)]}, **changes)
     with pytest.raises(KeyboardInterrupt):
         forecaster.fit(FRAME, checkpoint=tmp_path / "a" / "b")
     watch = Watch()
-    forecaster.set_params(trainer={**(trainer or {}), "callbacks": [watch]}).fit(FRAME, checkpoint=tmp_path / "a" / "b")
+    forecaster.set_params(trainer={**trainer, "callbacks": [watch]}).fit(FRAME, checkpoint=tmp_path / "a" / "b")
     assert watch.epochs[0] == epoch, "it did not begin anew"
-    assert watch.steps[0] == 4 * epoch
-    same(forecaster, straight)
+    assert watch.steps[0] == 2 * epoch
+    same(forecaster, expected)
 
 
 def test_a_fit_that_keeps_its_state_comes_to_the_same_as_one_that_does_not(tmp_path):
-    same(network().fit(FRAME, checkpoint=tmp_path), network().fit(FRAME))
+    same(network().fit(FRAME, checkpoint=tmp_path), straight())
 
 
 def test_stopping_again_and_again_changes_nothing(tmp_path):
     forecaster = network()
     for epoch in (1, 2, 5):
         stopped(forecaster, tmp_path, epoch)
-    same(forecaster.fit(FRAME, checkpoint=tmp_path), network().fit(FRAME))
+    same(forecaster.fit(FRAME, checkpoint=tmp_path), straight())
 
 
 def test_a_new_process_would_go_on_whatever_its_random_states_are(tmp_path):
-    forecaster = stopped(network(), tmp_path)
+    forecaster, expected = stopped(network(), tmp_path), straight()
     random.seed(5), np.random.seed(6), torch.manual_seed(7)
     states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
-    same(copy.deepcopy(forecaster).fit(FRAME, checkpoint=tmp_path), network().fit(FRAME))
+    same(copy.deepcopy(forecaster).fit(FRAME, checkpoint=tmp_path), expected)
     assert (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()) == states
 
 
@@ -144,7 +166,7 @@ def test_a_fit_that_is_finished_leaves_nothing_and_the_next_begins_anew(tmp_path
 def test_a_fit_stopped_before_its_first_validation_begins_anew(tmp_path):
     forecaster = stopped(network(), tmp_path, epoch=0)
     assert list(tmp_path.iterdir()) == []
-    same(forecaster.fit(FRAME, checkpoint=tmp_path), network().fit(FRAME))
+    same(forecaster.fit(FRAME, checkpoint=tmp_path), straight())
 
 
 def test_loggers_count_on(tmp_path):
@@ -168,38 +190,38 @@ def test_loggers_count_on(tmp_path):
     [
         ({"seed": 3}, FRAME, "of other seed: 0 there, 3 here. Give the same again .* or another folder; remove checkp"),
         ({"horizon": 5}, FRAME, "of other horizon: 6 there, 5 here"),
-        ({"backbone__width": 9}, FRAME, r"of other backbone: .*'width': 8.* there, .*'width': 9"),
-        ({"training__learning_rate": 0.5}, FRAME, "of other training: "),
+        ({"backbone": LSTM(width=9)}, FRAME, r"of other backbone: .*'width': 8.* there, .*'width': 9"),
+        ({"training": replace(TRAINING, learning_rate=0.5)}, FRAME, "of other training: "),
         ({}, FRAME.assign(y=FRAME["y"].where(FRAME.index != 7, 1.5)), "of other data. Give"),
         ({}, FRAME.assign(unique_id=FRAME["unique_id"].replace("s1", "s2")), "of other data. Give"),
         ({}, FRAME.assign(ds=FRAME["ds"] + pd.Timedelta("1h")), "of other data. Give"),
         ({}, FRAME.iloc[:-1], "of other data. Give"),
     ],
 )
-def test_a_state_of_another_fit_is_refused(changes, frame, message, tmp_path):
-    forecaster = stopped(network(), tmp_path)
-    files = sorted(tmp_path.iterdir())
+def test_a_state_of_another_fit_is_refused(changes, frame, message, state):
+    files = sorted(state.iterdir())
     with pytest.raises(ValueError, match=f"`checkpoint` '.*' holds a fit that was stopped, {message}"):
-        copy.deepcopy(forecaster).set_params(**changes).fit(frame, checkpoint=tmp_path)
-    assert sorted(tmp_path.iterdir()) == files, "what was there is still there"
-    same(forecaster.set_params(verbose=0).fit(FRAME, checkpoint=tmp_path), network().fit(FRAME))
+        network(**changes).fit(frame, checkpoint=state)
+    assert sorted(state.iterdir()) == files, "what was there is still there"
 
 
-def test_a_damaged_state_is_refused(tmp_path):
-    forecaster = stopped(network(), tmp_path)
-    arrays = next(tmp_path.glob("*.safetensors"))
+def test_how_much_is_said_and_callbacks_may_be_others(state):
+    same(network(verbose=1, trainer={"callbacks": [Watch()]}).fit(FRAME, checkpoint=state), straight())
+
+
+def test_a_damaged_state_is_refused(state):
+    arrays = next(state.glob("*.safetensors"))
     content = bytearray(arrays.read_bytes())
     content[-1] ^= 1
     arrays.write_bytes(content)
     with pytest.raises(ValueError, match=f"holds a damaged {arrays.name}"):
-        forecaster.fit(FRAME, checkpoint=tmp_path)
+        network().fit(FRAME, checkpoint=state)
 
 
-def test_a_state_can_be_read_by_people(tmp_path):
-    stopped(network(), tmp_path)
-    note = json.loads((tmp_path / "checkpoint.json").read_text())
+def test_a_state_can_be_read_by_people(state):
+    note = json.loads((state / "checkpoint.json").read_text())
     assert note["state"]["epoch"] == 3
-    assert note["state"]["steps"] == 12
+    assert note["state"]["steps"] == 6
     assert note["fit"]["seed"] == 0
 
 
@@ -225,7 +247,7 @@ def begun(forecaster, frame=FRAME, **options) -> dict:
 
 
 def test_a_fit_starts_from_the_weights_of_another_and_leaves_these_as_they_are():
-    earlier = network().fit(FRAME)
+    earlier = straight()
     weights = copy.deepcopy(earlier.network_.state_dict())
     for forecaster in (network(seed=1), network(training=Training(steps=2), backbone=LSTM(width=8, dropout=0.0))):
         found = begun(forecaster, frame_of(seed=1), continue_from=earlier)
@@ -238,7 +260,7 @@ def test_a_second_fit_starts_anew_unless_it_is_told_to_go_on_from_the_first():
     weights = copy.deepcopy(forecaster.network_.state_dict())
     anew = begun(forecaster)
     assert not all(torch.equal(weights[name], weight) for name, weight in anew.items())
-    same(forecaster, network().fit(FRAME))
+    same(forecaster, straight())
     on = begun(forecaster, continue_from=forecaster)
     assert all(torch.equal(weights[name], weight) for name, weight in on.items())
 
@@ -275,9 +297,8 @@ def test_covariates_are_read_in_the_units_of_the_fit_that_is_gone_on_from():
     ],
 )
 def test_a_fit_of_something_else_is_not_gone_on_from(changes, message):
-    earlier = network().fit(FRAME)
     with pytest.raises(ValueError, match=f"`continue_from` {message}.*leave `continue_from` out"):
-        network(**changes).fit(FRAME, continue_from=earlier)
+        network(**changes).fit(FRAME, continue_from=straight())
 
 
 def test_only_a_fitted_network_is_gone_on_from():
@@ -288,7 +309,7 @@ def test_only_a_fitted_network_is_gone_on_from():
 
 
 def test_a_fit_that_goes_on_from_another_can_be_stopped_too(tmp_path):
-    earlier, other = network().fit(FRAME), network(seed=1).fit(FRAME)
+    earlier, other = straight(), network(seed=1).fit(FRAME)
     forecaster = stopped(network(decoder=Direct()), tmp_path, continue_from=earlier)
     with pytest.raises(ValueError, match="of other weights"):
         copy.deepcopy(forecaster).fit(FRAME, checkpoint=tmp_path, continue_from=other)

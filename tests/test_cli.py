@@ -68,7 +68,7 @@ def forecast(*arguments):
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["predict", "--help"], ["--version"]])
 def test_help_waits_for_no_heavy_import(arguments):
     script = (
         "import sys; from forecast.cli import main\n"
@@ -226,3 +226,33 @@ def test_the_version_is_told():
     from forecast import __version__
 
     assert forecast("--version") == (0, f"foretell {__version__}\n")
+
+
+@pytest.mark.parametrize("command", [[], ["predict"], ["backtest"], ["run"], ["report"], ["inspect"], ["datasets"]])
+def test_help_fits_into_eighty_columns_and_tells_the_exit_statuses(command):
+    result = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"}).invoke(app, [*command, "--help"])
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    if not command:
+        assert "Exit status: 0 all well, 1 some cells or models failed, 2 something" in result.output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_to_complete(shell):
+    # What typer looks for in the environment of a shell that asks.
+    asked = {
+        **ENVIRONMENT,
+        "_FORECAST_COMPLETE": f"source_{shell}",
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }
+    script = "import sys; sys.argv = ['forecast']; from forecast.cli import app; app(prog_name='forecast')"
+    done = subprocess.run([sys.executable, "-c", script], env=asked, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "_FORECAST_COMPLETE" in done.stdout
+
+
+def test_a_command_is_completed():
+    asked = {**ENVIRONMENT, "_FORECAST_COMPLETE": "complete_bash", "COMP_WORDS": "forecast pre", "COMP_CWORD": "1"}
+    script = "import sys; sys.argv = ['forecast']; from forecast.cli import app; app(prog_name='forecast')"
+    done = subprocess.run([sys.executable, "-c", script], env=asked, capture_output=True, text=True)
+    assert done.stdout.split() == ["predict"]

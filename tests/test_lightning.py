@@ -14,7 +14,7 @@ from lightning.pytorch.profilers import SimpleProfiler
 
 from forecast.forecaster import Forecaster
 from forecast.neural import NeuralForecaster
-from forecast.nn import GRU, LSTM, TCN, MinGRU, Transformer
+from forecast.nn import BACKBONES, LSTM, Transformer
 from forecast.training import Training
 
 HORIZON = 6
@@ -93,7 +93,8 @@ def test_a_tensorboard_logger_gets_the_losses_of_every_epoch(tmp_path):
     np.testing.assert_allclose(losses, forecaster.learning_curve()["validation_loss"], rtol=1e-6)
 
 
-def test_an_mlflow_logger_gets_the_losses_of_every_epoch(tmp_path):
+def test_an_mlflow_logger_gets_the_losses_of_every_epoch(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     pytest.importorskip("mlflow")
     from lightning.pytorch.loggers import MLFlowLogger
 
@@ -140,7 +141,14 @@ def test_several_devices_are_refused_before_anything_is_started():
         fitted(accelerator="cpu", devices=2)
 
 
-@pytest.mark.parametrize("backbone", [LSTM(width=8), GRU(width=8), MinGRU(width=8), TCN(width=8), Transformer(width=8)])
+_ALL = [kind(width=8) for kind in BACKBONES.values()]
+
+
+@pytest.mark.parametrize(
+    "backbone",
+    [one if type(one) in (LSTM, Transformer) else pytest.param(one, marks=pytest.mark.slow) for one in _ALL],
+    ids=lambda backbone: type(backbone).__name__,
+)
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed", "bf16-true"])
 def test_a_network_trained_in_another_precision_forecasts_and_is_saved_in_single(backbone, precision, tmp_path):
     see = See()

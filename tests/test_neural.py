@@ -172,12 +172,6 @@ def test_nothing_is_written_or_said_unless_asked(tmp_path, capfd, monkeypatch):
     assert capfd.readouterr() == ("", "")
 
 
-def test_one_progress_bar_is_shown_on_request(capfd):
-    small(verbose=1).fit(waves())
-    out, err = capfd.readouterr()
-    assert "Epoch" in out + err
-
-
 def test_batches_of_any_size_give_the_same_forecast(monkeypatch):
     forecaster = small().fit(waves())
     whole = forecaster.predict()

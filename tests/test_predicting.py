@@ -109,6 +109,7 @@ def test_ids_may_come_in_any_ordered_kind(naive, kind):
     [
         (["A"], ValueError, r"'A', which is none of the 3 series; the nearest is 'a' \(1 of 1 ids are unknown\)"),
         (["b", "shop 1", 7], ValueError, r"'shop 1', which is none of .*\(2 of 3 ids are unknown\)"),
+        ([["a"]], ValueError, r"\['a'\], which is none of the 3 series"),
         (["a", "b", "a"], ValueError, "'a' twice; allowed: each once"),
         ([], ValueError, "is empty; allowed: a list of one or more ids"),
         ("a", TypeError, "is 'a'; allowed: a list of one or more ids"),
@@ -419,7 +420,7 @@ def test_nothing_after_a_cutoff_moves_a_path():
     same(*(forecaster.sample_paths(25, one, cutoffs=[cutoff]) for one in (frame, wild)))
 
 
-def test_a_short_series_takes_the_templates_of_all():
+def test_a_short_series_takes_the_templates_of_longer_ones():
     frame = walks(400, 10)
     late = frame["unique_id"] == "s1"
     frame["ds"] = frame["ds"].mask(late, frame["ds"] + pd.Timedelta(hours=390))

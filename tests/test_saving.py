@@ -18,6 +18,7 @@ from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAvera
 from forecast.forecaster import Forecaster
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, DECODERS
+from forecast.streaming import Stream
 from forecast.training import Training
 
 HORIZON = 6
@@ -129,6 +130,14 @@ def test_other_files_in_the_folder_are_let_be(tmp_path):
     Drift(HORIZON).fit(FRAME).save(tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert (tmp_path / "other.safetensors").read_text() == "mine too"
+
+
+def test_a_stream_and_its_forecaster_are_those_that_were_saved_together(tmp_path):
+    small().fit(FRAME).stream().save(tmp_path)
+    Stream.load(tmp_path)
+    small().set_params(seed=1).fit(FRAME).save(tmp_path / "forecaster")
+    with pytest.raises(ValueError, match=r"holds a stream of another forecaster .*: save the stream again"):
+        Stream.load(tmp_path)
 
 
 # -- saves that are stopped ------------------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ def test_a_forecast_that_is_not_finite_is_an_error_and_changes_nothing(forecaste
     before = copy.deepcopy(stream)
     rows, new = between(frame, 100, 130), waves(series=1, ids="new")
     with pytest.raises(ValueError, match="forecast no finite number for series 's0'"):
-        stream.update(pd.concat([rows.assign(y=1e30 * (-1.0) ** np.arange(len(rows))), until(new, 3)]))
+        stream.update(pd.concat([rows.assign(y=3.3e38 * (-1.0) ** np.arange(len(rows))), until(new, 3)]))
     assert unchanged(stream, before)
     assert np.isfinite(stream.update(rows)["prediction"]).all()
 

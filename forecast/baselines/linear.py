@@ -25,7 +25,8 @@ class NLinear(Forecaster):
     Both sides are taken relative to the last value (Zeng et al. 2023, arXiv 2205.13504; the closed form: Toner and
     Darlow 2024, arXiv 2403.14587); ridge regression, series weighted equally. The strength of the ridge is chosen by
     leaving out one of five blocks of time after another; the errors on the blocks left out give the quantiles, in units
-    of the context's standard deviation, or of the whole history's mean step where the context is constant.
+    of the context's standard deviation, or of the whole history's mean step where the context is constant. It reads no
+    covariates, and forecasts no further than the `horizon` of its fit.
 
     Parameters
     ----------

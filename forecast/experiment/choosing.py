@@ -29,7 +29,8 @@ class Comparison:
     Attributes
     ----------
     ledger: of those that could be fitted.
-    scores: one row per model, best first: `model, skill, mase, wql, parameters, fit_seconds`.
+    scores: one row per model, best first: `model, skill, mase, wql, mae, parameters, fit_seconds`; `mae` in the
+        units of the data, the others without any.
     verdict: who is ahead, and how sure that is, in a sentence.
     failed: model -> why it could not be fitted.
 
@@ -141,7 +142,7 @@ def _scores(ledger: Ledger) -> pd.DataFrame:
         table["skill"] = skill(ledger, BASELINE).set_index("forecaster")["skill"].reindex(table["model"]).to_numpy()
     table["lead"] = -table["skill"]
     table = table.sort_values(by=["lead", "mae"], kind="stable", na_position="last")
-    return table.loc[:, ["model", "skill", "mase", "wql", "parameters", "fit_seconds"]].reset_index(drop=True)
+    return table.loc[:, ["model", "skill", "mase", "wql", "mae", "parameters", "fit_seconds"]].reset_index(drop=True)
 
 
 def _verdict(ledger: Ledger, scores: pd.DataFrame) -> str:

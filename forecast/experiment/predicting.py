@@ -94,7 +94,8 @@ def backtest_models(task: Task, *, folds: int = 5, stride: int | None = None, cu
         notes = Notes(task.say)
         with notes.of_warnings():
             horizon = _horizon(task)
-            table = _read(task, Layout(**task.names), notes)
+            # What is still to come cannot be scored.
+            table, _ = _with_future(task, _read(task, Layout(**task.names), notes), notes)
             panel = check_frame(table.frame, **_door(task, table))
             if cutoffs:
                 plan = Plan(horizon=horizon, stride=stride, cutoffs=_stamps(cutoffs, panel, table.layout))

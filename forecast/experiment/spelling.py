@@ -1,6 +1,7 @@
 """How texts spell numbers and times: read by rules that are told, refused with the line and the remedy otherwise."""
 
 import re
+import warnings
 from itertools import product
 
 import pandas as pd
@@ -110,8 +111,10 @@ def is_text(column: pd.Series) -> bool:
 def _parsed(text: pd.Series, time_format: str) -> pd.Series:
     """Give timestamps, NaT where a text is not of the format; several offsets from UTC become UTC."""
     try:
-        return pd.to_datetime(text, format=time_format, errors="coerce")
-    except ValueError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # pandas 2 only warns of several offsets
+            return pd.to_datetime(text, format=time_format, errors="coerce")
+    except (ValueError, FutureWarning):
         return pd.to_datetime(text, format=time_format, errors="coerce", utc=True)
 
 

@@ -30,7 +30,10 @@ from forecast.frame import Panel
 _UNFINISHED, _LOCK = ".writing-", ".lock"
 _DONE, _ERROR, _CONFIG, _EXPERIMENT = "done.json", "error.json", "config.json", "experiment.json"
 # Parts of the library that no number of a cell depends on.
-_WITHOUT_NUMBERS = ("__init__.py", "_bundled", "catalog", "cli.py", "experiment", "plots", "saving.py")
+_WITHOUT_NUMBERS = (
+    *("__init__.py", "_bundled", "catalog", "cli.py", "experiment", "plots"),
+    *("page.py", "panel_files.py", "progress.py", "saving.py", "searching.py"),
+)
 # What an experiment may change and keep its folder.
 FREE_TO_CHANGE = ("name", "seeds", "forecasters", "backbones", "patch_lengths", "lengths")
 

@@ -8,10 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from forecast.frame.calendar import Calendar, calendar_of, integer_calendar, listed_calendar
+from forecast.frame.calendar import Calendar, calendar_of, integer_calendar
 from forecast.frame.errors import FrameError, plain
 from forecast.frame.frequency import STEPS, infer_freq, infer_step
+from forecast.frame.listed import listed_calendar
 from forecast.frame.rows import Rows, raw_integers
+from forecast.frame.stamps import FARTHEST
 
 _BLOCK = 1 << 16  # rows looked at together: keeps what the checks need beside the data small
 _MIXED = ("mixed", "mixed-integer", "mixed-integer-float")  # pandas' words for objects of several types
@@ -160,7 +162,7 @@ def _ruled_calendar(rows: Rows, begins: np.ndarray, freq: str | int | None) -> C
         )
     if dated:
         return calendar_of(freq, _on_the_grid(sample))  # refuses numbers
-    if not str(freq).isdecimal() or int(freq) < 1:
+    if not str(freq).isdecimal() or not 1 <= int(freq) <= FARTHEST:
         raise ValueError(
             f"`freq` is {freq!r}; column `{rows.stamps.name}` holds integers: allowed is a whole number of 1 or more, "
             f"or {STEPS!r}"

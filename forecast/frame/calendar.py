@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from forecast.frame.errors import FrameError
 from forecast.frame.frequency import (
     DAY,
     DAY_NAMES,
@@ -24,14 +25,11 @@ from forecast.frame.frequency import (
     NANOSECONDS,
     STEPS,
     Frequency,
-    infer_freq,
-    infer_step,
     parse_freq,
 )
-from forecast.frame.steps import BusinessDays, HalfMonths, Listed, Months, Steps, Ticks, Weekly, in_week
+from forecast.frame.steps import BusinessDays, HalfMonths, Listed, Months, Steps, Ticks
 
 _MONDAY = 4 * DAY  # the epoch was a Thursday
-_MOST = 0.8  # of the stamps without a rule, that a rule has to tell to be believed for those to come
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,17 @@ class Calendar:
         return int(self.steps.locate(raw)[0][0])
 
     def stamps(self, ordinals) -> pd.Index:
-        """Give the stamp of each ordinal, in the unit and the time zone of the frame."""
-        counts = self.steps.stamps(np.asarray(ordinals, dtype="int64"))
+        """Give the stamp of each ordinal, in the unit and the time zone of the frame.
+
+        Raises
+        ------
+        FrameError: a stamp beyond what the unit can hold.
+
+        """
+        ordinals = np.asarray(ordinals, dtype="int64")
+        if self.unit is not None and self.freq != STEPS and ordinals.size:
+            self._check_room(ordinals)
+        counts = self.steps.stamps(ordinals)
         if not self.in_wall_time:
             return self._index(counts)
         index = pd.DatetimeIndex(counts.view(f"datetime64[{self.unit}]"))
@@ -143,6 +150,18 @@ class Calendar:
         """Give what lies so many steps after stamps, or before them; stamps are int64 in absolute time."""
         ordinals = self.locate(self._index(stamps))[0] + steps
         return raw_stamps(self.stamps(ordinals)).view("int64")
+
+    def _check_room(self, ordinals: np.ndarray) -> None:
+        """Raise if the stamp of one of these is beyond what its unit can hold, or so near that counting goes beyond."""
+        phase = self.steps.phase if isinstance(self.steps, Ticks) else 0
+        most = np.iinfo("int64").max - 8 * DAY // NANOSECONDS[self.unit] - phase
+        first, last = self.steps.locate(np.array([-most, most]).view(f"datetime64[{self.unit}]"))[0]
+        wrong = (ordinals <= first) | (ordinals > last)
+        if wrong.any():
+            raise FrameError(
+                f"{int(wrong.sum())} steps of frequency {self.freq!r} go beyond what stamps in {self.unit} can hold: "
+                "convert them to a coarser unit, with .dt.as_unit('s')"
+            )
 
     def _index(self, raw: np.ndarray) -> pd.Index:
         """Give int64 numbers in absolute time as stamps."""
@@ -216,6 +235,8 @@ def _ticks(freq: Frequency, stamp: np.ndarray) -> tuple[Ticks, int, Frequency]:
     nanoseconds = count * (NANOSECONDS.get(unit) or (7 * DAY if unit == "W" else DAY))
     resolution = NANOSECONDS[np.datetime_data(stamp.dtype)[0]]
     length, rest = divmod(nanoseconds, resolution)
+    if length > np.iinfo("int64").max:
+        raise ValueError(f"`freq` {str(freq)!r} is longer than stamps with a resolution of {resolution} ns can hold")
     if length == 0 or rest:
         raise ValueError(f"`freq` {str(freq)!r} is no multiple of {resolution} ns, the resolution of the stamps")
     phase = int(stamp.view("int64")[0])
@@ -235,51 +256,3 @@ def _ticks(freq: Frequency, stamp: np.ndarray) -> tuple[Ticks, int, Frequency]:
 def _time_of_day(stamp: np.ndarray) -> int:
     """Give what a stamp is past midnight, in its own unit."""
     return int((stamp - stamp.astype("datetime64[D]")).view("int64")[0])
-
-
-def listed_calendar(stamps: pd.Index) -> Calendar:
-    """Give the calendar of which stamps in rising order are the steps, whatever lies between them.
-
-    Later steps have the stamps of a rule that tells most of those that are known: the moments of the week at which
-    there mostly is one, or else a frequency; no stamp (NaT) where there is no such rule. Integers go on by their most
-    frequent distance.
-    """
-    known = raw_stamps(stamps).view("int64")
-    if not isinstance(stamps, pd.DatetimeIndex):
-        following = integer_calendar(infer_step(known) or 1, int(known[0]))
-        return Calendar(STEPS, Listed(known, following), None, None, season_length=1)
-    rule = _weekly(stamps) or _regular(stamps)
-    return Calendar(STEPS, Listed(known, rule), stamps.unit, stamps.tz, rule.season_length if rule else 1)
-
-
-def _weekly(stamps: pd.DatetimeIndex) -> Calendar | None:
-    """Give the calendar of the moments of a week that most stamps have; None where there is no such pattern.
-
-    It is read off the last year, and takes two weeks. Its season is the day if that has several moments, else the week.
-    """
-    unit, year = stamps.unit, 52 * 7 * DAY // NANOSECONDS[stamps.unit]
-    wall = raw_stamps(stamps, in_wall_time=True).view("int64")
-    wall = wall[wall > wall[-1] - year]
-    week, within = in_week(wall, unit)
-    if wall[-1] - wall[0] < year // 26:
-        return None
-    slots, times = np.unique(within, return_counts=True)
-    slots = slots[times * 2 >= week[-1] - week[0] + 1]
-    if not len(slots):
-        return None
-    rule = Weekly(tuple(slots.tolist()), unit)
-    places, exact = rule.locate(wall)
-    if exact.sum() < _MOST * max(len(wall), places[-1] - places[0] + 1):
-        return None
-    days = len(np.unique(slots // (DAY // NANOSECONDS[unit])))
-    return Calendar("weekly", rule, unit, stamps.tz, len(slots) // days if len(slots) > days else len(slots))
-
-
-def _regular(stamps: pd.DatetimeIndex) -> Calendar | None:
-    """Give the calendar of the frequency that tells most stamps; None where there is none."""
-    freq = infer_freq(stamps)
-    if freq is None:
-        return None
-    rule = calendar_of(freq, stamps.to_list()[-1])
-    ordinals, exact = rule.locate(stamps)
-    return rule if exact.all() and len(stamps) >= _MOST * (ordinals[-1] - ordinals[0] + 1) else None

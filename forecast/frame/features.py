@@ -120,7 +120,8 @@ def calendar_features(calendar: Calendar, names: Sequence[str], ordinals: np.nda
     """
     ordinals = np.asarray(ordinals)
     unique, places = np.unique(ordinals.ravel(), return_inverse=True)
-    stamps: Any = calendar.stamps(unique)  # pandas' types do not know the clock of an index
+    # Of no features the stamps need not be there. pandas' types do not know the clock of an index.
+    stamps: Any = calendar.stamps(unique if names else unique[:0])
     there = np.asarray(stamps.notna())
     if names and not there[unique >= 0].all():
         raise FrameError(

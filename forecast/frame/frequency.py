@@ -84,7 +84,7 @@ def _is_allowed(freq: Frequency) -> bool:
         anchors += [str(day) for day in range(2, 28)]
     single = freq.unit in ("B", "SMS", "SME")
     later = freq.later <= 29 if freq.unit in ("MS", "QS", "YS") else freq.later == 0
-    return freq.anchor in anchors and later and (freq.count == 1 if single else freq.count > 0)
+    return freq.anchor in anchors and later and 0 < freq.count <= (1 if single else 10**9)
 
 
 def infer_step(counts: np.ndarray) -> int | None:

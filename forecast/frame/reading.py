@@ -110,17 +110,15 @@ def _read_ids(series: Any) -> pd.Series:
 
 
 def _read_text(series: Any) -> pd.Series:
-    """Give text as objects, of which those of rows with the same text are one."""
+    """Give text as categories, in the order in which they come: few objects, however many rows."""
     import narwhals.stable.v2 as nw
 
     series = series.cast(nw.String)
-    texts = series.unique(maintain_order=True).drop_nulls()
-    if not len(texts):
+    texts = series.unique(maintain_order=True).drop_nulls().to_list()
+    if not texts:
         return pd.Series([None] * len(series), dtype=object, name=series.name)
-    places = range(len(texts))
-    codes = series.replace_strict(texts.to_list(), list(places), default=None, return_dtype=nw.Int64).fill_null(-1)
-    objects = np.array([*texts.to_list(), None], dtype=object)
-    return pd.Series(objects[codes.to_numpy()], dtype=object, name=series.name)
+    codes = series.replace_strict(texts, list(range(len(texts))), default=None, return_dtype=nw.Int64).fill_null(-1)
+    return pd.Series(pd.Categorical.from_codes(codes.to_numpy(), pd.Index(texts)), name=series.name)
 
 
 def _read_time(series: Any) -> pd.Series:
@@ -128,7 +126,8 @@ def _read_time(series: Any) -> pd.Series:
 
     dtype: Any = series.dtype
     if series.null_count() or not (dtype.is_integer() or str(dtype).startswith("Date")):
-        return _read_text(series) if dtype in (nw.String, nw.Categorical, nw.Enum) else _read_objects(series)
+        is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
+        return _read_text(series).astype(object) if is_text else _read_objects(series)
     if dtype.is_integer():
         return pd.Series(series.to_numpy(), name=series.name)
     if str(dtype) == "Date":

@@ -44,6 +44,12 @@ class Rows:
         """Name the series and stamp of a row, for messages."""
         return f"series {plain(self.ids[row])!r} at {self.stamps[row]}"
 
+    def names(self, begins: np.ndarray) -> pd.Index:
+        """Give the ids of the series that begin in these rows; text that another kind of frame held, as text."""
+        names = self.ids[begins]
+        as_text = self.form.backend is not None and isinstance(names, pd.CategoricalIndex)
+        return names.astype(names.categories.dtype) if as_text else names
+
     def sorted(self) -> "Rows":
         """Give the rows by series, in the order in which the series first come, and by time."""
         order = np.lexsort((raw_integers(self.stamps), self.ids.factorize()[0]))

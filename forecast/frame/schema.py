@@ -202,7 +202,7 @@ def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, roles: Roles, gap
         for table in (covariates.past, covariates.known) if covariates else ():
             for column in table.numbers.T:
                 _carry_forward(column, starts)
-    ids = rows.ids[begins].rename(ID)
+    ids = rows.names(begins).rename(ID)
     weight = "weight" if roles.weight is None else roles.weight
     return Panel(
         values, observed, starts, stops, first, ids, calendar, covariates, weights, weight, rows.form, rows.unused

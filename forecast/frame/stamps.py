@@ -15,7 +15,7 @@ import pandas as pd
 from forecast.frame.errors import FrameError, plain
 from forecast.frame.frequency import STEPS, parse_freq
 
-_FARTHEST = 1 << 61  # integer stamps beyond it have distances that int64 cannot hold
+FARTHEST = 1 << 61  # integer stamps beyond it have distances that int64 cannot hold
 _ISO = re.compile(  # a day, or month; a time, to the hour or finer; a zone
     r"(?P<day>(?!0000)\d{4}-\d{2}(?:-\d{2})?)"
     r"(?:(?<=-\d\d-\d\d)(?P<between>[T ])(?P<clock>\d{2}(?::\d{2}(?::\d{2}(?P<fraction>\.\d{1,9})?)?)?)"
@@ -60,7 +60,10 @@ class Stamps:
         """Whether all of these stamps can be written in the way of the frame."""
         if self.kind in ("timestamps", "integers"):
             return True
-        return bool((read_stamps(self.give(stamps))[0] == stamps).all())
+        try:
+            return bool((read_stamps(self.give(stamps))[0] == stamps).all())
+        except ValueError:  # a year of five digits
+            return False
 
 
 def read_stamps(column: pd.Series) -> tuple[pd.Index, Stamps]:
@@ -84,7 +87,7 @@ def read_stamps(column: pd.Series) -> tuple[pd.Index, Stamps]:
 
 def _integers(column: pd.Series) -> tuple[pd.Index, Stamps]:
     low, high = int(column.min()), int(column.max())
-    if max(-low, high) > _FARTHEST:
+    if max(-low, high) > FARTHEST:
         raise FrameError(
             f"column `{column.name}` goes from {low} to {high}; integers may go up to 2**61 in size. Count from a "
             "nearer point"

@@ -67,7 +67,7 @@ class AbsolutePositions(nn.Module):
     def advance(self, x: Tensor, count: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Add their encodings to n more tokens (B, n, D); give them and the position of the next."""
         if count is None:
-            count = self.init_state(len(x))
+            count = self.init_state(x.shape[0])
         positions = count.unsqueeze(1) + torch.arange(x.shape[1], device=x.device)  # (B, n)
         return x + embedding(positions % self.window, self.table).to(x.dtype), (count + x.shape[1]) % self.window
 

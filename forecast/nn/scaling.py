@@ -66,12 +66,13 @@ def running(values: Tensor, readable: Tensor, *, memory: int, every: int = 1) ->
 def _growing(values: Tensor, readable: Tensor) -> Running:
     """Give the statistics of all values up to each position of (B, T).
 
-    Sums are taken of differences to the first value, so that float32 keeps a small spread around a high level.
+    Sums are taken of differences to the first value, so that a small spread around a high level is kept.
     """
     values = torch.where(readable, values, 0.0)
-    first = values.gather(1, readable.int().argmax(dim=1, keepdim=True))  # (B, 1)
-    shifted = torch.where(readable, values - first, 0.0)
-    count = readable.to(values.dtype).cumsum(1)
+    precise = _precise(values)
+    first = precise.gather(1, readable.int().argmax(dim=1, keepdim=True))  # (B, 1)
+    shifted = torch.where(readable, precise - first, 0.0)
+    count = readable.to(precise.dtype).cumsum(1)
     some = count.clamp(min=1)
     mean = shifted.cumsum(1) / some
     variance = (shifted * shifted).cumsum(1) / some - mean * mean
@@ -82,18 +83,26 @@ def _growing(values: Tensor, readable: Tensor) -> Running:
 def of_windows(values: Tensor, readable: Tensor) -> Running:
     """Give the statistics of each window (B, N, memory), those of `running` at its end."""
     values = torch.where(readable, values, 0.0)
-    first = values.gather(2, readable.int().argmax(dim=2, keepdim=True))  # (B, N, 1)
-    count = readable.to(values.dtype).sum(2)
+    precise = _precise(values)
+    first = precise.gather(2, readable.int().argmax(dim=2, keepdim=True))  # (B, N, 1)
+    count = readable.to(precise.dtype).sum(2)
     some = count.clamp(min=1)
-    mean = torch.where(readable, values - first, 0.0).sum(2) / some
+    mean = torch.where(readable, precise - first, 0.0).sum(2) / some
     location = first.squeeze(2) + mean
-    variance = torch.where(readable, values - location.unsqueeze(2), 0.0).square().sum(2) / some
+    variance = torch.where(readable, precise - location.unsqueeze(2), 0.0).square().sum(2) / some
     newest = values.shape[2] - 1 - readable.int().flip(2).argmax(dim=2, keepdim=True)
     return _statistics(count, location, variance, values.gather(2, newest).squeeze(2))
 
 
+def _precise(values: Tensor) -> Tensor:
+    """Give values in double precision, where their squares do not overflow; as they are where there is no such."""
+    return values if values.device.type == "mps" else values.double()
+
+
 def _statistics(count: Tensor, location: Tensor, variance: Tensor, last: Tensor) -> Running:
+    """Give statistics in the precision of the values."""
     moves = variance > (_NOISE * location) ** 2
     # The root of an inner 1 where nothing moves: the derivative of a root at 0 is infinite.
     scale = torch.where(moves, torch.where(moves, variance, 1.0).sqrt(), 0.0)
-    return Running(torch.where(count > 0, location, 0.0), scale, last, count)
+    location = torch.where(count > 0, location, 0.0)
+    return Running(location.to(last.dtype), scale.to(last.dtype), last, count.to(last.dtype))

@@ -65,18 +65,21 @@ def central_interval(rows: pd.DataFrame, coverage: float) -> tuple[np.ndarray, n
 def draw_forecast(
     ax: Axes, rows: pd.DataFrame, bands: Sequence[Band], colour, *, label: str = "median", linestyle="-"
 ) -> None:
-    """Draw the median of a forecast over its bands; rows without a value leave a hole."""
-    ahead = instants(rows["ds"])
-    lone = len(rows) == 1
+    """Draw the medians of forecasts over their bands, fold by fold; rows without a value leave a hole."""
+    # One line for all folds: at the end of each it is interrupted.
+    breaks = np.flatnonzero(np.diff(rows["cutoff"].factorize()[0])) + 1
+    ahead = np.insert(instants(rows["ds"]), breaks, instants(rows["ds"].iloc[:1])[0])
+    lone = len(rows) == len(breaks) + 1
     for band, strength in zip(bands, _strengths(len(bands)), strict=True):
         edges = between_levels(rows, band)
         if edges is not None:
             # One step has no width to fill: its band becomes a bar.
-            low, high = finite(edges[0]), finite(edges[1])
+            low, high = (np.insert(finite(edge), breaks, np.nan) for edge in edges)
             ax.fill_between(ahead, low, high, color=colour, alpha=strength, linewidth=6 if lone else 0)
     dot = "o" if lone else None
-    median = finite(rows["prediction"])
-    ax.plot(ahead, median, color=colour, linestyle=linestyle, linewidth=1.8, marker=dot, label=label)
+    median = np.insert(finite(rows["prediction"]), breaks, np.nan)
+    size = 6 if len(rows) == 1 else 3.5
+    ax.plot(ahead, median, color=colour, ls=linestyle, linewidth=1.8, marker=dot, markersize=size, label=label)
 
 
 def draw_values(ax: Axes, rows: pd.DataFrame, *, past: bool) -> None:
@@ -107,7 +110,9 @@ def band_name(band: Band) -> str:
     return f"{100 * (high - low):.4g} % interval"
 
 
-def keys(bands: Sequence[Band], *, actual: bool, medians: Sequence[Line2D] = ()) -> list[Line2D | Patch]:
+def keys(
+    bands: Sequence[Band], *, actual: bool, medians: Sequence[Line2D] = (), cutoff: bool = True
+) -> list[Line2D | Patch]:
     """Give the keys of a legend: what was observed, medians, bands from the inside out, cutoff."""
     found: list[Line2D | Patch] = [Line2D([], [], color=MUTED, linewidth=1.0, label="history")]
     if actual:
@@ -117,7 +122,8 @@ def keys(bands: Sequence[Band], *, actual: bool, medians: Sequence[Line2D] = ())
     seen = 1 - np.cumprod([1 - strength for strength in _strengths(len(bands))])
     for band, strength in reversed(list(zip(bands, seen, strict=True))):
         found.append(Patch(color=MUTED, alpha=float(strength), linewidth=0, label=band_name(band)))
-    found.append(Line2D([], [], color=MUTED, linewidth=0.7, linestyle=_DOTTED, label="cutoff"))
+    if cutoff:
+        found.append(Line2D([], [], color=MUTED, linewidth=0.7, linestyle=_DOTTED, label="cutoff"))
     return found
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from forecast.plots.bands import Band, bands_of, draw_cutoff, draw_forecast, draw_values, finite, keys
-from forecast.plots.frames import as_pandas, check_columns, chosen, moment, tail_before
+from forecast.plots.frames import as_pandas, check_columns, chosen, is_series, moment, tail_before
 from forecast.plots.style import FAMILY_COLOURS, flat, legend, look, panels, say_empty, shorten, time_axis
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ def plot_forecast(
         figure, axes = panels(ax, len(shown), (7.6 if columns == 1 else 10.4, height), columns=columns)
         seen = False
         for panel, one in zip(axes, shown, strict=True):
-            rows = table.loc[(table["unique_id"] == one) & (table["cutoff"] == cutoffs[one])].sort_values(by=["ds"])
+            rows = table.loc[is_series(table, one) & (table["cutoff"] == cutoffs[one])].sort_values(by=["ds"])
             seen |= _fan(panel, one, rows, past, later, actuals is None, tail, bands)
             panel.set_title(f"{shorten(one, 44)}, from {moment(cutoffs[one])}")
         left = len(everyone) - len(shown) if ids is None else 0
-        note = f" ({left:,} more series not shown)" if left else ""
+        note = f"{left:,} more series not shown" if left else ""
         if ax is None and note:
-            figure.suptitle(f"Forecasts of {len(shown)} series{note}", x=0.01, ha="left")
+            figure.suptitle(f"Forecasts of {len(shown)} series ({note})", x=0.01, ha="left")
         elif note:
-            axes[-1].set_title(axes[-1].get_title(loc="left") + note)
+            axes[-1].set_xlabel(note)
         legend(figure, axes, keys(bands, actual=seen), given=ax is not None)
     return figure
 
@@ -96,7 +96,7 @@ def _one_run(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cutoff(table: pd.DataFrame, one, asked):
-    there = table.loc[table["unique_id"] == one, "cutoff"]
+    there = table.loc[is_series(table, one), "cutoff"]
     if asked is None:
         return there.max()
     asked = pd.Timestamp(asked) if isinstance(asked, str) else asked
@@ -124,7 +124,7 @@ def _fan(
     if own and "y" in rows.columns:
         true = rows
     elif later is not None:
-        within = (later["unique_id"] == one) & (later["ds"] > cutoff) & (later["ds"] <= rows["ds"].max())
+        within = is_series(later, one) & (later["ds"] > cutoff) & (later["ds"] <= rows["ds"].max())
         true = later.loc[within].sort_values(by=["ds"])
     else:
         true = rows.iloc[:0]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from forecast.plots.bands import bands_of, draw_cutoff, draw_forecast, draw_values, keys
 from forecast.plots.extent import count, extent
 from forecast.plots.focus import best_of_each
-from forecast.plots.frames import as_pandas, chosen, tail_before
+from forecast.plots.frames import as_pandas, chosen, is_series, tail_before
 from forecast.plots.style import INK, MUTED, families, family_colours, legend, look, panels, shorten, time_axis
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _cutoff(table: pd.DataFrame, cutoff):
 
 
 def _forecast(table: pd.DataFrame, name: str, unique_id, cutoff) -> pd.DataFrame:
-    here = (table["forecaster"] == name) & (table["unique_id"] == unique_id) & (table["cutoff"] == cutoff)
+    here = (table["forecaster"] == name) & is_series(table, unique_id) & (table["cutoff"] == cutoff)
     rows = table.loc[here].sort_values(by=["seed", "step"])
     return rows.drop_duplicates(subset=["step"])
 

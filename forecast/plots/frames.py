@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from forecast.frame import Panel
@@ -50,9 +51,17 @@ def chosen(argument: str, wanted: Sequence | None, there: list, most: int, where
     return list(wanted)
 
 
+def is_series(table: pd.DataFrame, unique_id) -> np.ndarray:
+    """Tell which rows are those of a series, (rows,) bool."""
+    if isinstance(unique_id, Sized) and not isinstance(unique_id, str):
+        # A tuple would be taken for one value per row.
+        return np.array([one == unique_id for one in table["unique_id"]], dtype=bool)
+    return (table["unique_id"] == unique_id).to_numpy(dtype=bool)
+
+
 def tail_before(past: pd.DataFrame, unique_id, cutoff, tail: int) -> pd.DataFrame:
     """Give the last `tail` rows of a series up to a cutoff, in order of time, each stamp once."""
-    rows = past.loc[(past["unique_id"] == unique_id) & (past["ds"] <= cutoff)]
+    rows = past.loc[is_series(past, unique_id) & (past["ds"] <= cutoff)]
     rows = rows.drop_duplicates(subset=["ds"]).sort_values(by=["ds"])
     return rows.iloc[max(len(rows) - tail, 0) :]
 

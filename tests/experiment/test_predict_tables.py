@@ -207,6 +207,6 @@ def test_numbers_are_written_with_the_figures_that_they_have_and_clashing_names_
         {"unique_id": "a", "cutoff": 1, "ds": 2, "step": 1, "mean": np.float32([3.96, 1e12, 1e-12])}
     )
     text = write_table(named(forecasts, Layout(id="store", time="t")), None)
-    assert text.splitlines() == ["store,cutoff,t,step,mean", "a,1,2,1,3.96", "a,1,2,1,1e+12", "a,1,2,1,1e-12"]
+    assert text.splitlines() == ["store,cutoff,t,step,mean", "a,1,2,1,3.96", "a,1,2,1,1000000000000.0", "a,1,2,1,1e-12"]
     with pytest.raises(ConfigError, match="forecasts have a column `mean` of their own"):
         named(forecasts, Layout(id="mean", time="t"))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from forecast.frame import FrameError
 from forecast.frame.calendar import calendar_of, integer_calendar
 from forecast.frame.frequency import infer_freq, infer_step, parse_freq
 
@@ -331,6 +332,26 @@ def test_the_frequency_is_read_off_the_stamps(freq, first, read, unit, zone):
     stamps = grid_of(first, 40, TWINS.get(freq, freq)).as_unit(unit)
     assert infer_freq(stamps if zone is None else stamps.tz_localize(zone, nonexistent="shift_forward")) == read
     assert infer_freq(stamps.delete([3, 4, 17])) == read
+
+
+@pytest.mark.parametrize("freq", ["h", "D", "B", "ME", "QS-JAN", "YE-DEC"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_steps_beyond_what_stamps_can_hold_are_refused(freq, zone):
+    calendar = calendar_of(freq, pd.Timestamp("2250-12-31", tz=zone).as_unit("ns"))
+    begin = calendar.ordinal("2250-12-31")
+    assert calendar.stamp(begin + 5).year > 2249
+    with pytest.raises(
+        FrameError, match=rf"steps of frequency '{freq}' go beyond what stamps in ns can hold: .*as_unit"
+    ):
+        calendar.stamps(begin + 150_000 + np.arange(3))
+
+
+@pytest.mark.parametrize("freq", ["99999999999h", "1000000001D"])
+def test_a_frequency_that_no_stamp_can_hold_is_refused(freq):
+    with pytest.raises(ValueError, match=r"`freq` is '.*'; allowed"):
+        parse_freq(freq)
+    with pytest.raises(ValueError, match="`freq` '1000000W' is longer than stamps with a resolution of 1 ns can hold"):
+        calendar_of("1000000W", pd.Timestamp("2024-01-01").as_unit("ns"))
 
 
 @pytest.mark.parametrize("hours", [4, 6, 12])

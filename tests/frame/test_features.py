@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from forecast.frame import FrameError
-from forecast.frame.calendar import calendar_of, integer_calendar, listed_calendar
+from forecast.frame.calendar import calendar_of, integer_calendar
 from forecast.frame.features import calendar_features, feature_names
+from forecast.frame.listed import listed_calendar
 
 NAMES = ("minute", "hour", "weekday", "monthday", "month", "yearday", "week", "quarter", "weekend")
 

@@ -1,5 +1,6 @@
 """Stamps in every way people write them: read, and given back as they came, those of forecasts too."""
 
+import warnings
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -170,7 +171,8 @@ def test_a_frequency_finer_than_the_stamps_can_tell_is_refused(freq, stamps):
 
 
 def test_days_of_business_as_periods_are_refused_with_the_remedy():
-    with pytest.warns(FutureWarning, match="deprecated"):  # by pandas, which is why
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # pandas is about to drop them
         frame = frame_of(pd.PeriodIndex(["2024-01-01", "2024-01-02"], freq="B"))
         with pytest.raises(FrameError, match=r"frame\['ds'\].dt.to_timestamp\(\)"):
             check_frame(frame)

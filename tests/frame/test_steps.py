@@ -6,7 +6,7 @@ import pytest
 
 from forecast import Drift, NeuralForecaster, SeasonalNaive, Training
 from forecast.frame import FrameError, check_frame, check_rows
-from forecast.frame.calendar import listed_calendar
+from forecast.frame.listed import listed_calendar
 
 HOLIDAYS = pd.to_datetime(["2023-12-25", "2023-12-26", "2024-01-01", "2024-03-29", "2024-04-01", "2024-05-01"])
 

@@ -17,8 +17,8 @@ from forecast.evaluation.metrics import coverage, score, skill
 from forecast.evaluation.plan import Plan
 from forecast.frame import check_frame
 from forecast.plots import style
-from forecast.plots.focus import best_of_each
 from forecast.plots.bands import central_interval
+from forecast.plots.focus import best_of_each
 from forecast.plots.svg import embedded_svg
 
 LEDGER_PLOTS = [
