@@ -41,10 +41,12 @@ class Batch(NamedTuple):
     def parts(self, count: int) -> "list[Batch]":
         """Give so many smaller batches."""
         size = len(self.values) // count
-        return [
-            Batch(*(x[rows] for x in self[:3]), self.covariates and self.covariates.rows(rows))
-            for rows in (slice(part * size, (part + 1) * size) for part in range(count))
-        ]
+        parts = []
+        for low in range(0, count * size, size):
+            which = slice(low, low + size)
+            values, counted, cutoffs = (x[which] for x in self[:3])
+            parts.append(Batch(values, counted, cutoffs, self.covariates and self.covariates.rows(which)))
+        return parts
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,8 @@ class Windows:
         cutoffs = cutoffs - self.starts[which] + self.first[which]
         covariates = None
         if self.encoded is not None:
-            series = which if self.places is None else self.places[which]
-            covariates = self.encoded.gather(series, cutoffs, self.context_length, self.ahead)
+            places = which if self.places is None else self.places[which]
+            covariates = self.encoded.gather(places, cutoffs, self.context_length, self.ahead)
         return Batch(values, counted, cutoffs, covariates)
 
 

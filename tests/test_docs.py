@@ -1,4 +1,4 @@
-"""The pages in docs/ say what is true: their Python and commands run, in the order of the page, and print what they say.
+"""The pages in docs/ say what is true: their Python and commands run, in their order, and print what is said.
 
 Blocks of a page share names, files and a folder. A block marked `text` is what the block before it prints. Fits that do
 not say how long they train are made short.
@@ -67,7 +67,7 @@ def page(tmp_path, monkeypatch):
     return module
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "lectures"])
 def test_what_a_page_shows_runs_and_prints_what_it_says(name, page, capsys):
     left_out, printed = [], ""
     for number, (kind, block) in enumerate(_BLOCK.findall(PAGES[name])):
@@ -84,3 +84,78 @@ def test_what_a_page_shows_runs_and_prints_what_it_says(name, page, capsys):
         printed = capsys.readouterr().out
     if left_out:
         pytest.skip(f"all but the blocks that need {', '.join(dict.fromkeys(left_out))} ran")
+
+
+def test_the_lectures_show_what_leaks_and_what_knows_no_order(page, capsys, tmp_path):
+    for kind, block in _BLOCK.findall(PAGES["lectures"]):
+        if kind == "python":
+            exec(compile(block, "lectures", "exec"), page.__dict__)
+    said = capsys.readouterr().out.splitlines()
+    # Permutation: attention bears it, a recurrence does not. Mask: before the softmax nothing leaks, after it, it does.
+    assert [line for line in said if line in ("True", "False")] == ["True", "False", "True", "False"]
+    assert {path.name for path in tmp_path.glob("*.png")} == {"gradient_reach.png", "attention.png"}
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_link_leads_somewhere(file):
+    for link in _LINK.findall(_without_code(TEXTS[file])):
+        path, _, anchor = link.partition("#")
+        if ":" in path:
+            continue
+        target = (ROOT / file).parent / path if path else ROOT / file
+        assert target.exists(), link
+        if anchor:
+            assert anchor in _anchors(target.read_text(encoding="utf-8")), link
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opens_with_its_name_and_what_it_is_about(name):
+    title, empty, opening = PAGES[name].splitlines()[:3]
+    assert title.startswith("# ")
+    assert not empty
+    assert opening
+    assert not opening.startswith(("#", "`"))
+
+
+@pytest.mark.parametrize("name", sorted(set(forecast.__all__) - {"__version__"}))
+def test_every_public_name_is_in_the_documentation(name):
+    assert any(re.search(rf"\b{name}\b", _code(text)) for text in TEXTS.values())
+
+
+def test_every_backbone_and_decoder_is_in_a_table_with_its_config_and_whether_it_streams():
+    from forecast.nn import BACKBONES, DECODERS
+
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|(?:.*\|)? ([^|]+) \|$", PAGES["choosing-a-model"], flags=re.M)
+    kinds = {name: kind.__name__ for name, kind in {**BACKBONES, **DECODERS}.items()}
+    assert {name: config for name, config, _ in rows} == kinds
+    streaming = {name for name, _, last in rows if last == "yes"}
+    assert streaming == {name for name, kind in DECODERS.items() if kind.streams}
+
+
+def test_every_command_is_in_a_table():
+    from forecast.cli import app
+
+    told = set(re.findall(r"^\| `forecast (\w+)", PAGES["command"], flags=re.M))
+    assert told == {command.callback.__name__ for command in app.registered_commands}
+
+
+def test_every_metric_is_in_a_table():
+    from forecast.evaluation import METRICS
+
+    rows = [line.split("|")[1] for line in PAGES["backtesting"].splitlines() if line.startswith("| `")]
+    assert set(METRICS) <= set(re.findall(r"`(\w+)`", "".join(rows)))
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+
+
+def _code(text: str) -> str:
+    """Give what stands between backticks, in blocks and in lines."""
+    return "\n".join(re.findall(r"^```python\n.*?^```$|`[^`\n]+`", text, flags=re.S | re.M))
+
+
+def _anchors(text: str) -> set[str]:
+    """Give the anchors of headings, as code hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", _without_code(text), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

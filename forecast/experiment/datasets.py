@@ -64,7 +64,8 @@ class Dataset(Strict):
             raise ValueError(
                 f"unknown role {unknown[0]!r}; {nearest(str(unknown[0]), allowed)}allowed: {', '.join(allowed)}"
             )
-        roles = Roles(**{role: tuple(names) if isinstance(names, list) else names for role, names in given.items()})
+        told: dict[str, Any] = {role: tuple(one) if isinstance(one, list) else one for role, one in given.items()}
+        roles = Roles(**told)
         try:
             roles.uses()
         except TypeError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.borrowed import seeded
 from forecast.export.note import note_of
-from forecast.export.program import as_onnx, as_torch, example_of, program_of, quiet
+from forecast.export.program import as_onnx, as_torch, check_installed, example_of, program_of, quiet
 from forecast.export.verification import largest_difference
 from forecast.forecaster import Forecaster
 from forecast.nn import Direct
@@ -53,6 +53,8 @@ def export(forecaster: "NeuralForecaster", path: str | Path, format: Format = "o
     """
     path = Path(path)
     _check(forecaster, path, format)
+    if format == "onnx":
+        check_installed()
     panel = forecaster.panel_of(None)
     with seeded(0), quiet():
         program = program_of(forecaster)

@@ -1,5 +1,6 @@
 """A network as a program of torch, and the files that are made of it. B windows, T time step of the context."""
 
+import importlib
 import io
 import logging
 import warnings
@@ -107,13 +108,19 @@ def as_torch(program: torch.export.ExportedProgram, names: list[str]) -> tuple[b
     return buffer.getvalue(), run
 
 
+def check_installed() -> None:
+    """Raise ImportError where a library that ONNX files ask for is not installed."""
+    for library in ("onnx", "onnxscript", "onnxruntime"):
+        try:
+            importlib.import_module(library)
+        except ImportError as error:
+            raise ImportError(f'`format` "onnx" needs {library}: pip install "foretell[onnx]"') from error
+
+
 def as_onnx(program: torch.export.ExportedProgram, names: list[str]) -> tuple[bytes, Run]:
     """Give the content of an .onnx file, and how to run it."""
-    try:
-        import onnxruntime
-        import onnxscript  # noqa: F401 (torch needs it)
-    except ImportError as error:
-        raise ImportError(f'`format` "onnx" needs {error.name}: pip install "foretell[onnx]"') from error
+    import onnxruntime
+
     program = program.run_decompositions({torch.ops.aten.cummax.default: _cummax})
     buffer = io.BytesIO()
     exported = torch.onnx.export(program, input_names=names, output_names=["quantiles"], verbose=False)

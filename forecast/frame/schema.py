@@ -7,7 +7,7 @@ checked again. Nothing is repaired unless the caller has named the repair.
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from forecast.frame.rows import FrameError, Rows, read_rows
 
 
 def check_frame(
-    frame: pd.DataFrame,
+    frame: Any,
     *,
     freq: str | int | None = None,
     columns: Mapping[str, str] | None = None,
@@ -78,7 +78,7 @@ def check_frame(
 
 
 def check_rows(
-    frame: pd.DataFrame,
+    frame: Any,
     calendar: Calendar,
     *,
     columns: Mapping[str, str] | None = None,
@@ -100,7 +100,7 @@ def check_rows(
     return _panel(rows, begins, calendar.with_stamps(rows.stamps), roles or Roles(), gaps)
 
 
-def as_panel(frame: "pd.DataFrame | Panel", **door) -> Panel:
+def as_panel(frame: Any, **door) -> Panel:
     """Give a panel as it is, and a frame checked by `check_frame` with the options of the door.
 
     Raises
@@ -150,7 +150,7 @@ def _names_of(frame: pd.DataFrame, columns: Mapping[str, str], roles: Roles, key
 
 
 def rows_of(
-    frame: pd.DataFrame,
+    frame: Any,
     columns: Mapping[str, str] | None,
     roles: Roles | None,
     unsorted: str,

@@ -5,7 +5,7 @@ B batch, T time step, A steps ahead, P patch length, N token, C column, F featur
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -104,10 +104,9 @@ class Features(nn.Module):
         self.plain = columns.plain
         self.register_buffer("location", torch.tensor(list(columns.location)), persistent=False)
         self.register_buffer("scale", torch.tensor(list(columns.scale)), persistent=False)
-        self.embeddings = nn.ModuleList(
-            nn.Embedding(count + 1, min(_WIDEST, 1 + round(count**0.5))) for count in columns.categories
-        )
-        embedded = sum(embedding.embedding_dim for embedding in self.embeddings)  # type: ignore[misc]
+        embeddings = [nn.Embedding(count + 1, min(_WIDEST, 1 + round(count**0.5))) for count in columns.categories]
+        self.embeddings = cast("list[nn.Embedding]", nn.ModuleList(embeddings))
+        embedded = sum(embedding.embedding_dim for embedding in embeddings)
         self.count = 2 * self.numbers + self.plain + embedded
 
     def forward(self, x: Tensor) -> Tensor:

@@ -188,8 +188,7 @@ def test_scores_are_in_the_units_of_the_data_and_scaled_ones_do_not_change():
     days = pd.date_range("2024-01-01", periods=60)
     y = np.random.default_rng(0).normal(50, 5, len(days))
     small, large = (
-        score(backtest(series(days, y=y * factor), [Naive(3)], Plan(horizon=3, n_folds=3)))
-        for factor in (1.0, 1000.0)
+        score(backtest(series(days, y=y * factor), [Naive(3)], Plan(horizon=3, n_folds=3))) for factor in (1.0, 1000.0)
     )
     np.testing.assert_allclose(large["mae"], small["mae"] * 1000, rtol=1e-4)
     np.testing.assert_allclose(large["mase"], small["mase"], rtol=1e-4)
