@@ -26,12 +26,12 @@ from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
 from forecast.nn.network import LAST
 from forecast.progress import Bar
+from forecast.schedule import Schedule, trainer_arguments
 from forecast.streaming import Stream
 from forecast.training import BestWeights, NetworkTraining, Told, Training, check_trainer
 from forecast.warm_start import check_alike, take_weights
 
 _PREDICTION_BATCH = 1024
-_VALUES_PER_BATCH = 4_000_000  # bounds the memory of the batches that are gathered together
 
 
 class NeuralForecaster(Forecaster):
@@ -76,6 +76,13 @@ class NeuralForecaster(Forecaster):
     A backbone that reads across series forecasts the series that it was fitted on, each from what all of them show up
     to the cutoff, and refuses others (FrameError). A series of the fit that a frame does not hold reads as one whose
     values are all missing.
+
+    Raises
+    ------
+    FrameError: at `fit`, the frame may not enter, or its series are too short.
+    TypeError, ValueError: at `fit`, an argument that is not allowed, or does not go with another or with the data; a
+        `checkpoint` or `continue_from` of another fit.
+    ModuleNotFoundError: at `fit`, holidays without the extra `calendar`.
 
     """
 
@@ -172,19 +179,15 @@ class NeuralForecaster(Forecaster):
             check_alike(self, continue_from)
             self.encoding_ = continue_from.encoding_  # in the units in which the weights learned to read
         validation_length = self._validation_length(panel)
-        in_parts = validation_length or checkpoint is not None
-        steps_per_epoch = _parts(options.steps, options.validations if in_parts else 1)
-        epochs = _parts(options.steps, steps_per_epoch)
-        values_per_epoch = steps_per_epoch * batch_size * (self.context_length_ + self.horizon)
-        batches = min(steps_per_epoch, _parts(values_per_epoch, _VALUES_PER_BATCH))
-        steps_per_batch = _parts(steps_per_epoch, batches)
+        values_per_step = batch_size * (self.context_length_ + self.horizon)
+        schedule = Schedule.of(options, values_per_step, in_parts=validation_length > 0 or checkpoint is not None)
         data = WindowDataModule(
             panel,
             context_length=self.context_length_,
             horizon=self.horizon,
             patch_length=self.patch_length_,
-            batch_size=batch_size * steps_per_batch,
-            batches=batches,
+            batch_size=batch_size * schedule.steps,
+            batches=schedule.batches,
             validation_length=validation_length,
             seed=self.seed,
             across_series=self.backbone_.across_series,
@@ -200,9 +203,9 @@ class NeuralForecaster(Forecaster):
                 options,
                 horizon=self.horizon,
                 quantile_levels=self.quantile_levels,
-                steps_per_batch=steps_per_batch,
+                steps_per_batch=schedule.steps,
             )
-            best = BestWeights(network, options.patience, first=epochs // 2)
+            best = BestWeights(network, options.patience, first=schedule.epochs // 2)
             callbacks: list[Callback] = [best] if bar is None else [best, Told(bar)]
             state = None
             if checkpoint is not None:
@@ -210,7 +213,7 @@ class NeuralForecaster(Forecaster):
                 state = Checkpoint(checkpoint, fit, module, best)
                 state.look()
                 callbacks.append(state)
-            trainer = Trainer(**self._trainer_arguments(epochs, callbacks))
+            trainer = Trainer(**trainer_arguments(self.trainer, schedule.epochs, callbacks))
             check_trainer(trainer)
             with interruptible(trainer), bar or nullcontext():
                 trainer.fit(module, datamodule=data)
@@ -315,30 +318,6 @@ class NeuralForecaster(Forecaster):
         length = max(self.horizon, min(14 * self.horizon, longest // 10))
         # A series too short to give up its end keeps it: early stopping is worth less than the newest data.
         return length if longest >= 2 * length + self.horizon + 1 else 0
-
-    def _trainer_arguments(self, epochs: int, own: Sequence[Callback]) -> dict[str, Any]:
-        asked = dict(self.trainer or {})
-        callbacks = asked.pop("callbacks", None) or []
-        callbacks = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
-        if wrong := [one for one in callbacks if not isinstance(one, Callback)]:
-            raise TypeError(f"`trainer` has among its `callbacks` {wrong[0]!r}; allowed: lightning's Callbacks")
-        return {
-            "max_epochs": epochs,
-            "devices": 1,
-            "logger": False,
-            "enable_checkpointing": False,
-            "enable_model_summary": False,
-            "enable_progress_bar": False,
-            "num_sanity_val_steps": 0,
-            "log_every_n_steps": 1,
-            "callbacks": [*own, *callbacks],
-            **asked,
-        }
-
-
-def _parts(whole: int, part: int) -> int:
-    """Give how many parts of a size hold the whole."""
-    return -(-whole // part)
 
 
 def _config(given, argument: str, known: Mapping[str, type], kind: type):

@@ -46,6 +46,10 @@ class Training:
     threads: of the processor; None leaves torch's own choice. With two, networks of the default sizes train 1.2 times
         faster on an idle machine and many times slower on a busy one, where threads wait for each other.
 
+    Raises
+    ------
+    ValueError: a value that is not one of those allowed, or `patience` without validation.
+
     """
 
     steps: int = 300

@@ -225,7 +225,7 @@ def test_the_number_of_threads_is_given_back():
 @pytest.mark.parametrize("steps", [1, 7, 20, 53])
 @pytest.mark.parametrize("values_per_batch", [1, 5_000, 4_000_000])
 def test_just_as_many_steps_are_made_as_were_asked_for(steps, values_per_batch, monkeypatch):
-    monkeypatch.setattr("forecast.neural._VALUES_PER_BATCH", values_per_batch)
+    monkeypatch.setattr("forecast.schedule._VALUES_PER_BATCH", values_per_batch)
     made = []
 
     class See(pl.Callback):

@@ -12,6 +12,7 @@ import pytest
 
 from forecast.evaluation import Plan, backtest
 from forecast.experiment import load_experiment, run_experiment
+from forecast.experiment.forecasters import build_forecasters
 from forecast.forecaster import Forecaster
 from forecast.neural import NeuralForecaster
 from forecast.streaming import Stream
@@ -140,7 +141,10 @@ def config(tmp_path):
 
 
 def test_an_experiment_names_them_by_module_and_class(own, config):
-    forecasters = load_experiment(config).forecasters
+    faults: list = []
+    experiment = load_experiment(config)
+    forecasters = build_forecasters(experiment.forecasters, 6, faults)
+    assert faults == []
     assert isinstance(forecasters["climate"], own.Climate)
     assert forecasters["plain"].backbone == own.Plain(width=8)
     assert forecasters["plain"].decoder == own.Single()

@@ -10,7 +10,10 @@ from forecast.origins import Origins
 
 
 class SingleSeries(Forecaster):
-    """A model of another library for one series. Nothing is learned at `fit`: all is in the history of an origin."""
+    """A model of another library for one series. Nothing is learned at `fit`: all is in the history of an origin.
+
+    Where the model fails, ValueError says for which series, cutoff and how many values.
+    """
 
     family = "baseline"
 
@@ -28,10 +31,14 @@ class SingleSeries(Forecaster):
             history = self._history(panel, origins, m)
             try:
                 quantiles[m], mean[m] = self._one(history)
-            except Exception as error:
+                if not (np.isfinite(quantiles[m]).all() and np.isfinite(mean[m]).all()):
+                    raise ValueError("it says what is no finite number")
+            except Exception as error:  # whatever another library raises
                 name, cutoff = panel.id_of(int(origins.series[m])), panel.calendar.stamp(int(origins.cutoffs[m]))
-                error.add_note(f"(from {self!r}, series {name!r}, cutoff {cutoff}, {len(history)} values)")
-                raise
+                raise ValueError(
+                    f"{self!r} gave no forecast of series {name!r} from {cutoff}, after {len(history)} values "
+                    f"({type(error).__name__}: {error}): give a longer history, or another model"
+                ) from error
         return Forecast(np.sort(quantiles, axis=2), mean)
 
     def _history(self, panel: Panel, origins: Origins, m: int) -> np.ndarray:

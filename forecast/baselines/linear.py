@@ -33,6 +33,12 @@ class NLinear(Forecaster):
     context_length: values that the map reads; None: 14 seasons, at least 32 and at most 1440, and at most half of the
         longest series.
     alpha: strength of the ridge relative to the mean square of the inputs; None: chosen.
+    horizon, season_length, quantile_levels: as of `Baseline`.
+
+    Raises
+    ------
+    FrameError: at `fit`, series too short for a context and a horizon, or without a window of observed labels.
+    TypeError, ValueError: at `fit`, an argument that is not allowed.
 
     """
 

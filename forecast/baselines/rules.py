@@ -25,6 +25,13 @@ class Baseline(Forecaster):
 
     A rule goes on as far as it is asked. Beyond the `horizon` of `fit` the spread is that of its last step, grown with
     the square root of the steps, as that of a random walk does; for a seasonal rule, of the seasons begun.
+
+    Parameters
+    ----------
+    horizon: steps to forecast.
+    season_length: steps of a season; None for that of the calendar.
+    quantile_levels: rising numbers inside (0, 1), 0.5 among them.
+
     """
 
     family = "baseline"
@@ -119,7 +126,7 @@ def _quantiles_of_finite(errors: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
 
 class Naive(Baseline):
-    """The last observed value, at every step."""
+    """The last observed value, at every step. Arguments, quantiles and how far it goes: see `Baseline`."""
 
     def __init__(self, horizon: int, *, season_length: int | None = None, quantile_levels: Sequence[float] = DECILES):
         self.horizon = horizon
@@ -136,6 +143,7 @@ class SeasonalNaive(Baseline):
     """The last observed value at the same place of the season.
 
     Where it is missing the season before is asked, up to four seasons back; then the last observed value is taken.
+    Arguments, quantiles and how far it goes: see `Baseline`.
     """
 
     def __init__(self, horizon: int, *, season_length: int | None = None, quantile_levels: Sequence[float] = DECILES):
@@ -156,7 +164,10 @@ class SeasonalNaive(Baseline):
 
 
 class Drift(Baseline):
-    """The straight line through the first and the last observed value of the history."""
+    """The straight line through the first and the last observed value of the history.
+
+    Arguments, quantiles and how far it goes: see `Baseline`.
+    """
 
     def __init__(self, horizon: int, *, season_length: int | None = None, quantile_levels: Sequence[float] = DECILES):
         self.horizon = horizon
@@ -178,7 +189,8 @@ class Drift(Baseline):
 class WindowAverage(Baseline):
     """The mean of the observed ones of the last `window` values (None: one season), at every step.
 
-    Where none of them is observed the last observed value is taken.
+    Where none of them is observed the last observed value is taken. Other arguments, quantiles and how far it goes: see
+    `Baseline`.
     """
 
     def __init__(

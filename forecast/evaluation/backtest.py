@@ -49,6 +49,10 @@ def backtest(
     verbose: 0 for silence, 1 for one progress bar over all groups, whatever the forecasters show of their fits.
     door: options of `check_frame` for a frame, such as `gaps="mask"`.
 
+    Returns
+    -------
+    The ledger: a row for every forecaster, seed, series, cutoff and step, in the units of the series.
+
     Raises
     ------
     FrameError: the frame may not enter, or its series are too short for a forecaster.

@@ -231,7 +231,10 @@ def checksum_of(panel: Panel) -> str:
         for array in (beside.starts, beside.stops, beside.first):
             add(array)
     calendar = panel.calendar
-    digest.update(json.dumps([_told(panel.ids), calendar.freq, str(calendar.zone), str(calendar.stamp(0))]).encode())
+    # One stamp tells where a regular axis lies; one that is listed is all of its stamps.
+    ordinals = range(int(panel.first.min()), int(panel.last.max()) + 1) if calendar.freq == "steps" else [0]
+    stamps = [str(stamp) for stamp in calendar.stamps(ordinals)]
+    digest.update(json.dumps([_told(panel.ids), calendar.freq, str(calendar.zone), stamps]).encode())
     return digest.hexdigest()
 
 

@@ -25,8 +25,8 @@ def plot_learning_curve(losses: pd.DataFrame | Mapping[str, pd.DataFrame], *, ax
     """Draw losses against optimiser steps: training dotted, validation solid with its lowest value marked.
 
     `losses` has the columns `step, train_loss, validation_loss` (NaN where nothing was looked at; all NaN, or no such
-    column, without validation): what a fitted NeuralForecaster keeps as `history_`. A mapping of names to such frames
-    draws several fits into one picture. Losses are in scaled units, as they were trained on.
+    column, without validation): what `learning_curve()` of a fitted NeuralForecaster gives. A mapping of names to such
+    frames draws several fits into one picture. Losses are in scaled units, as they were trained on.
 
     Raises TypeError for what is no frame, ValueError where a column is missing or there is no row.
     """

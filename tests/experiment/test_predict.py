@@ -143,16 +143,13 @@ def test_a_network_reads_covariates_from_the_table_and_is_kept(folder):
     first = read("f1.csv")
     for given in (
         ["--data", "history.csv", "--future", "future.csv", *options],
-        ["--model", "kept", "--data", "emptied.csv"],
+        ["--model", "kept", "--data", "emptied.csv", "--horizon", 3],
         ["--model", "kept", "--future", "future.csv"],
     ):
         status, _, err = forecast("predict", *given, "--out", "again.csv")
         assert status == 0, err
-        pd.testing.assert_frame_equal(read("again.csv"), first)
-    history = ["--data", "history.csv", "--future", "future.csv"]
-    status, _, err = forecast("predict", "--model", "kept", *history, "--horizon", 3, "--out", "short.csv")
-    assert status == 0, err
-    pd.testing.assert_frame_equal(read("short.csv"), first[first["step"] <= 3].reset_index(drop=True))
+        steps = 3 if 3 in given else 8
+        pd.testing.assert_frame_equal(read("again.csv"), first[first["step"] <= steps].reset_index(drop=True))
     cheap = read("future.csv").assign(Price=0.5)
     cheap.to_csv("cheap.csv", index=False)
     forecast("predict", "--model", "kept", "--future", "cheap.csv", "--out", "other.csv")

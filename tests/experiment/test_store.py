@@ -66,6 +66,13 @@ def test_the_checksum_of_a_panel_changes_with_all_that_a_forecaster_can_see(pane
     assert len({checksum_of(one) for one in [panel, *others]}) == 15
 
 
+def test_the_checksum_knows_every_stamp_of_an_axis_that_is_listed():
+    days = pd.DatetimeIndex(["2024-01-01", "2024-01-04", "2024-01-05", "2024-01-10"])
+    frame = pd.DataFrame({"unique_id": "a", "ds": days, "y": range(4)})
+    other = frame.assign(ds=days.where(days != "2024-01-05", pd.Timestamp("2024-01-06")))
+    assert len({checksum_of(check_frame(one, freq="steps")) for one in (frame, other)}) == 2
+
+
 def test_two_kinds_of_nan_are_one_for_the_checksum(panel):
     values = panel.values.copy()
     values[3] = np.nan

@@ -29,7 +29,8 @@ _FEW = 64  # tokens that may ask together, however short the window: a call cost
 
 @dataclass(frozen=True, kw_only=True)
 class AttentiveRNN(Backbone):
-    """`depth` recurrent layers, whose hidden states are then asked by each of them; state and answer are summed.
+    """`depth` recurrent layers, whose hidden states are then asked by each of them; state and answer are summed (after
+    Bahdanau et al. 2014, arXiv 1409.0473).
 
     A token asks the last `window` hidden states, its own included; None for as many as there are tokens in a context.
     The answer is the mean of the hidden states, weighted by the softmax of their scores and mapped linearly. Every

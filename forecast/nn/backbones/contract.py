@@ -47,6 +47,9 @@ class CausalModule(nn.Module, ABC):
 class Backbone(Hyperparameters, ABC):
     """Hyper-parameters of a backbone: a frozen keyword-only dataclass, each default stated once, in it.
 
+    What it builds maps tokens (B, N, D) to states of the same shape; `width` is D. Making a config raises ValueError
+    for a hyper-parameter that is not allowed.
+
     `family` says what it stands for in the comparison: carry a latent state, predict directly from the sequence, or, as
     a control, neither. One that is `across_series` has hyper-parameters `series` and `edges` and reads the sequences of
     a batch in groups of so many; all others read each sequence by itself.

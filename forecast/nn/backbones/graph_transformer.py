@@ -20,7 +20,8 @@ from forecast.nn.self_attention import Cache
 
 @dataclass(frozen=True, kw_only=True)
 class GraphTransformer(Backbone):
-    """`depth` times a Transformer's block along time, then one across the `series` of a group.
+    """`depth` times a Transformer's block along time, then one across the `series` of a group (after Dwivedi and
+    Bresson 2020, arXiv 2012.09699).
 
     The rows of a batch are groups of `series` neighbours that stand for the same time. `edges` are pairs of places in a
     group: (reader, read); what one series tells another travels one edge in each of the `depth` layers. None for all

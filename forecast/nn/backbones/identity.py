@@ -15,7 +15,10 @@ from forecast.nn.convolution import with_past
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Backbone):
-    """The state is the token: a forecast reads the last patch, and what the rest of the network tells of the past."""
+    """The state is the token: a forecast reads the last patch, and what the rest of the network tells of the past.
+
+    A control, after CombinationTS (arXiv 2605.01231).
+    """
 
     family = "control"
     width: int = 64
@@ -29,6 +32,8 @@ class Identity(Backbone):
 @dataclass(frozen=True, kw_only=True)
 class Linear(Backbone):
     """The state is the token plus a linear map of the last `window` tokens; None for as many as a context has.
+
+    A control: what a linear model can do (after Zeng et al. 2023, arXiv 2205.13504) in place of a backbone.
 
     A token costs `window` times the square of `width`: where tokens are single values of a long context, that is many
     times what a recurrent layer asks for, and `window` bounds it.

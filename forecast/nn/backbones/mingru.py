@@ -15,7 +15,8 @@ from forecast.nn.backbones.contract import Backbone, CausalModule
 
 @dataclass(frozen=True, kw_only=True)
 class MinGRU(Backbone):
-    """`depth` layers of `width`, each a recurrence h' = (1 - z) h + z W x with gate z = sigmoid(U x + b), then an MLP.
+    """`depth` layers of `width`, each a recurrence h' = (1 - z) h + z W x with gate z = sigmoid(U x + b), then an MLP
+    (Feng et al. 2024, arXiv 2410.01201).
 
     Unlike in a GRU the state has no say in what is kept of it; what a layer cannot tell by the token alone, the next
     one reads from its states. A state is a weighted mean of all W x so far, so that it is bounded by them.

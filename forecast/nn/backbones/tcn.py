@@ -17,7 +17,8 @@ Buffers = tuple[Tensor, ...]  # of the two convolutions of a block, (B, past, D)
 
 @dataclass(frozen=True, kw_only=True)
 class TCN(Backbone):
-    """`depth` blocks of two causal convolutions over `kernel_size` tokens that lie `dilation`^i apart in block i.
+    """`depth` blocks of two causal convolutions over `kernel_size` tokens that lie `dilation`^i apart in block i (Bai,
+    Kolter and Koltun 2018, arXiv 1803.01271).
 
     With `pooling`, what a block adds is the mean of its last so many results; the newest token stays a part of every
     state. A state sees 1 + 2 (kernel_size - 1) (1 + dilation + dilation^2 + ...) + depth (pooling - 1) tokens.

@@ -18,7 +18,8 @@ from forecast.nn.self_attention import Cache, CausalSelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Backbone):
-    """`depth` blocks of causal self-attention with `heads` heads and a gated feed-forward network.
+    """`depth` blocks of causal self-attention with `heads` heads (Vaswani et al. 2017, arXiv 1706.03762) and a gated
+    feed-forward network (Shazeer 2020, arXiv 2002.05202).
 
     A block attends to the last `window` tokens; None for as many as there are in a context. `positions`: rotary ones
     turn queries and keys in every block; sinusoidal or learned ones are added to the tokens; none leaves order to the

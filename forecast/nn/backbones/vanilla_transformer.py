@@ -18,7 +18,8 @@ from forecast.nn.self_attention import Cache, CausalSelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class VanillaTransformer(Backbone):
-    """`depth` post-norm blocks of causal self-attention with `heads` heads and a feed-forward network.
+    """`depth` post-norm blocks of causal self-attention with `heads` heads and a feed-forward network (Vaswani et al.
+    2017, arXiv 1706.03762).
 
     A block attends to as many tokens as there are in a context, and positions count modulo that number
     (`AbsolutePositions`), so that a stream may run on. Without `positions` order is left to the mask.

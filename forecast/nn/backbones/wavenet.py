@@ -16,7 +16,8 @@ from forecast.nn.convolution import CausalConvolution
 
 @dataclass(frozen=True, kw_only=True)
 class WaveNet(Backbone):
-    """`depth` gated convolutions over `kernel_size` tokens that lie 2^i apart in layer i.
+    """`depth` gated convolutions over `kernel_size` tokens that lie 2^i apart in layer i (van den Oord et al. 2016,
+    arXiv 1609.03499).
 
     A state sees 1 + (kernel_size - 1) (2^depth - 1) tokens: 16 by default.
     """

@@ -22,7 +22,8 @@ _MOST = 100_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionDecoder(RecurrentDecoder):
-    """A gated recurrent unit that at each step scores all states up to the origin, and reads their weighted mean.
+    """A gated recurrent unit that at each step scores all states up to the origin, and reads their weighted mean
+    (Bahdanau et al. 2014, arXiv 1409.0473).
 
     The weights are the softmax of the scores: `additive`, v^T tanh(W s + U h) with `size` hidden values, as in
     the paper, or the `dot` product of maps of both to `size` values. Additive scores cost time as origins x tokens x

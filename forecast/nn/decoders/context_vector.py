@@ -13,7 +13,8 @@ from forecast.nn.decoders.recurrent import Reader, RecurrentDecoder, RecurrentDe
 
 @dataclass(frozen=True, kw_only=True)
 class ContextVector(RecurrentDecoder):
-    """A gated recurrent unit that sees the state at the origin at each step of the horizon, and no other.
+    """A gated recurrent unit that sees the state at the origin at each step of the horizon, and no other (Cho et al.
+    2014, arXiv 1406.1078).
 
     However long the history, it has to pass through that one vector. Trained on 8 origins of a window, evenly spread.
     """

@@ -40,6 +40,9 @@ class DecoderModule(nn.Module, ABC):
 class Decoder(Hyperparameters, ABC):
     """Hyper-parameters of a decoder: a frozen keyword-only dataclass; sizes set by the task come with `build`.
 
+    What it builds maps states (B, N, D) to forecasts (B, n origins, reach, Q) in scaled units. Making a config raises
+    ValueError for a hyper-parameter that is not allowed.
+
     One that `streams` reads nothing but the state at its origin, which is all that a stream carries. One that `goes_on`
     can feed its forecasts back beyond the horizon that it was trained for.
     """

@@ -20,7 +20,8 @@ from forecast.nn.positions import rotary
 
 @dataclass(frozen=True, kw_only=True)
 class CrossAttention(Decoder):
-    """`depth` blocks in which queries, one for each patch of the horizon, attend with `heads` heads to the past.
+    """`depth` blocks in which queries, one for each patch of the horizon, attend with `heads` heads to the past (as
+    CATS: Kim et al. 2024, arXiv 2405.16877).
 
     A query is learned, and begins with the state at the origin added to it. Keys stand at their tokens' places and
     queries as many patches after the origin as they are to forecast (rotary positions), so that a weight can depend on

@@ -14,7 +14,8 @@ from forecast.nn.decoders.direct import DirectModule
 
 @dataclass(frozen=True, kw_only=True)
 class Recursive(Decoder):
-    """A linear map from a normalised state to the next patch; further steps by `paths` sample paths.
+    """A linear map from a normalised state to the next patch; further steps by `paths` sample paths (as DeepAR: Salinas
+    et al. 2020, arXiv 1704.04110).
 
     Where the horizon is no longer than a patch, this is the direct decoder.
     """
