@@ -10,7 +10,7 @@ import pytest
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.evaluation import label_of
 from forecast.forecaster import DECILES, Forecast, Forecaster, NotFittedError
-from forecast.frame import Roles, check_frame
+from forecast.frame import Roles
 from forecast.history import history
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, LSTM
@@ -396,10 +396,33 @@ def test_data_of_ones_own_with_covariates_are_checked_too():
             later = panel.covariates.past.numbers[np.minimum(origins.ends, len(panel.values) - 1), 0]
             return Forecast(forecast.quantiles, forecast.mean + later[:, None])
 
-    if check_frame(frame, roles=roles, gaps="mask").covariates is None:
-        pytest.skip("the door gives no covariates yet")
     with pytest.raises(AssertionError, match="`rows_after_a_cutoff_do_not_matter`"):
         check_forecaster(ReadsRain(7), frame, roles=roles, gaps="mask")
+
+
+def test_a_network_that_reads_covariates_of_all_roles_keeps_the_contract():
+    rng = np.random.default_rng(3)
+    frame = pd.concat(
+        pd.DataFrame(
+            {
+                "unique_id": name,
+                "ds": pd.date_range("2023-01-01", periods=150, freq="D"),
+                "y": rng.normal(9, 1, 150),
+                "rain": rng.random(150),
+                "price": rng.random(150),
+                "kind": rng.choice(["x", "y"], 150),
+                "size": float(place),
+            }
+        )
+        for place, name in enumerate("cab")
+    )
+    roles = Roles(past=("rain",), known=("price", "kind"), static=("size",))
+    network = NeuralForecaster(
+        LSTM(width=8), HORIZON, context_length=24, patch_length=8, calendar=("weekday",), training=Training(steps=2)
+    )
+    notes = check_forecaster(network, frame, roles=roles).set_index("check")["note"]
+    assert notes["every_calendar_is_taken"].startswith("not asked: ")
+    assert (notes.drop(["every_calendar_is_taken", "a_series_that_was_not_there_at_fit_is_forecast"]) == "").all()
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,30 @@ class Rows:
         return values
 
 
+def check_resolution(rows: Rows, begins: np.ndarray, values: np.ndarray) -> None:
+    """Refuse a target of which a series moves, but not as far as float32 (rows,) can tell.
+
+    Raises
+    ------
+    FrameError: names the first such series.
+
+    """
+    target = rows.target
+    flat = np.fmax.reduceat(values, begins) == np.fmin.reduceat(values, begins)
+    if not flat.any() or target.dtype == np.dtype("float32"):
+        return
+    given = target.where(target.notna(), np.nan) if target.dtype == object else target
+    numbers = given.to_numpy(dtype="float64", na_value=np.nan)
+    highest, lowest = np.fmax.reduceat(numbers, begins), np.fmin.reduceat(numbers, begins)
+    if (moves := flat & (highest > lowest)).any():
+        series = int(moves.argmax())
+        raise FrameError(
+            f"column `{target.name}`: series {plain(rows.ids[begins[series]])!r} moves from {plain(lowest[series])!r} "
+            f"to {plain(highest[series])!r}, which are one number in float32, with its 7 digits ({int(moves.sum())} "
+            "such series). Take a level off each, or rescale"
+        )
+
+
 def raw_integers(stamps: pd.Index) -> np.ndarray:
     """Give stamps as int64 in time order, whatever their unit and zone."""
     return stamps.asi8 if isinstance(stamps, pd.DatetimeIndex) else stamps.to_numpy()

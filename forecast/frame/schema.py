@@ -20,7 +20,7 @@ from forecast.frame.form import ID, TARGET, TIME
 from forecast.frame.panel import Panel
 from forecast.frame.reading import as_pandas
 from forecast.frame.roles import Roles
-from forecast.frame.rows import FrameError, Rows, read_rows
+from forecast.frame.rows import FrameError, Rows, check_resolution, read_rows
 
 
 def check_frame(
@@ -187,7 +187,9 @@ def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, roles: Roles, gap
             whole[place] = numbers[part]
         return whole
 
-    values = placed(rows.numbers(rows.target))
+    values = rows.numbers(rows.target)
+    check_resolution(rows, begins, values)
+    values = placed(values)
     observed = np.isnan(values)
     np.logical_not(observed, out=observed)
     weights = None if roles.weight is None else placed(read_weights(rows, roles.weight), nothing=0)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from forecast.ahead import with_future
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel, Roles, check_frame
 
@@ -38,6 +39,7 @@ class Bench:
     door: options of `check_frame` for it.
     alone: whether each series is forecast by itself.
     blind: what it is if a step does not move with the newest value.
+    future: a frame that holds the known covariates of the steps after the frame too; None where there are none.
 
     """
 
@@ -46,6 +48,7 @@ class Bench:
     door: Mapping[str, Any]
     alone: bool
     blind: Blind
+    future: pd.DataFrame | None = None
 
     def fresh(self) -> Forecaster:
         """Give a new forecaster with the arguments of the pattern."""
@@ -64,7 +67,19 @@ class Bench:
         self, forecaster: Forecaster, frame: pd.DataFrame | None = None, cutoffs: Sequence | None = None
     ) -> pd.DataFrame:
         """Give what a forecaster says of a copy of a frame."""
-        return forecaster.predict(None if frame is None else frame.copy(), cutoffs=cutoffs)
+        return forecaster.predict(None if frame is None else frame.copy(), future=self.ahead(frame), cutoffs=cutoffs)
+
+    def ahead(self, frame: pd.DataFrame | None) -> pd.DataFrame | None:
+        """Give what is known ahead of the series of a frame, None for that of the bench."""
+        if self.future is None:
+            return None
+        ids = (self.frame if frame is None else frame)["unique_id"]
+        return self.future.loc[self.future["unique_id"].isin(ids)]
+
+    def panel_of(self, frame: pd.DataFrame) -> Panel:
+        """Give a frame as a panel to forecast from, with what is known ahead."""
+        panel = self.fitted.panel_of(frame)
+        return panel if self.future is None else with_future(panel, self.ahead(frame), self.door)
 
     @cached_property
     def fitted(self) -> Forecaster:
@@ -78,8 +93,9 @@ class Bench:
 
     @property
     def panel(self) -> Panel:
-        """The frame as a panel, over arrays of its own."""
-        return check_frame(self.frame, **self.door)
+        """The frame as a panel, over arrays of its own, with what is known ahead."""
+        panel = check_frame(self.frame, **self.door)
+        return panel if self.future is None else with_future(panel, self.future, self.door)
 
     @cached_property
     def ids(self) -> list:
@@ -116,6 +132,11 @@ class Bench:
 def series_of(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Give the rows of each series, in the order in which they come."""
     return [rows for _, rows in frame.groupby("unique_id", sort=False)]
+
+
+def before_the_end(frame: pd.DataFrame, steps: int) -> pd.DataFrame:
+    """Give a frame without the last rows of each series."""
+    return together([rows.iloc[:-steps] for rows in series_of(frame)])
 
 
 def together(series: Sequence[pd.DataFrame]) -> pd.DataFrame:

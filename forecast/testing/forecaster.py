@@ -3,7 +3,7 @@
 import pandas as pd
 
 from forecast.forecaster import Forecaster
-from forecast.testing.bench import Bench, Blind, frame_of
+from forecast.testing.bench import Bench, Blind, before_the_end, frame_of
 from forecast.testing.checks import run
 from forecast.testing.forecasts import DEPENDENCE, FORM
 from forecast.testing.manners import ARGUMENTS, MANNERS
@@ -30,7 +30,8 @@ def check_forecaster(
     ----------
     forecaster: one to check, with the arguments to check it with.
     frame: the data to check it on, `unique_id, ds, y` and covariates, of two or more series; None for three hourly
-        series of 160 values or more, which is not enough for a model that needs a longer history.
+        series of 160 values or more, which is not enough for a model that needs a longer history. Where
+        columns are known ahead, the last steps of each series are kept for that and not shown.
     alone: whether each series is forecast by itself: then the others do not matter, and new ones are forecast.
     blind: what it is if a step does not move with the newest value, an "error" or a "note" in the table; None for a
         note where the `family` is "baseline", as a rule may be meant to be blind, and an error for all others.
@@ -58,6 +59,8 @@ def check_forecaster(
         raise ValueError(f"`blind` is {blind!r}; allowed: 'error', 'note', None")
     if blind is None:
         blind = "note" if getattr(forecaster, "family", None) == "baseline" else "error"
-    frame = frame_of(forecaster.horizon) if frame is None else frame
-    bench = Bench(forecaster, frame, door, alone, blind)
+    frame, future = frame_of(forecaster.horizon) if frame is None else frame, None
+    if (roles := door.get("roles")) is not None and roles.known:
+        future, frame = frame, before_the_end(frame, forecaster.horizon + 1)
+    bench = Bench(forecaster, frame, door, alone, blind, future)
     return run(CHECKS, bench, repr(forecaster), skip)

@@ -183,6 +183,8 @@ def a_series_that_was_not_there_at_fit_is_forecast(bench: Bench) -> str | None:
     """A new series, and one of a single value, are forecast, or refused by a ValueError."""
     if not bench.alone:
         return "not asked: alone=False"
+    if bench.future is not None:
+        return "not asked: nothing is known ahead of a new series"
     rows, notes = series_of(bench.frame)[0], []
     for what, new in (("a new series", rows), ("a new series of a single value", rows.iloc[-1:])):
         panel = bench.fitted.panel_of(new.assign(unique_id="unseen"))
@@ -198,7 +200,7 @@ def missing_values_are_borne(bench: Bench) -> str | None:
     for part in (slice(0, 5), slice(-30, -27), slice(-2, None)):
         values[part] = np.nan
     gaps = together([rows.assign(y=values), *series[1:]])
-    panel = bench.fitted.panel_of(gaps)
+    panel = bench.panel_of(gaps)
     notes = [_refusal(bench.fitted, panel, "missing values")]
     try:
         fitted = bench.fit(gaps)
@@ -233,7 +235,7 @@ def odd_series_are_borne(bench: Bench) -> str | None:
     }
     notes = []
     for what, replaced in odd.items():
-        panel = bench.fitted.panel_of(together([series[0].assign(y=replaced), *series[1:]]))
+        panel = bench.panel_of(together([series[0].assign(y=replaced), *series[1:]]))
         notes.append(_refusal(bench.fitted, panel, f"a series that is {what}"))
     return "; ".join(filter(None, notes)) or None
 

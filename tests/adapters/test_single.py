@@ -149,7 +149,7 @@ def test_a_model_that_says_no_number_is_refused():
         def forecast(self, y, h, **asked):
             return {name: x * np.nan for name, x in super().forecast(y, h, **asked).items()}
 
-    with pytest.raises(ValueError, match="of series 'x' .*it says what is no finite number"):
+    with pytest.raises(ValueError, match=r"of series 'x' .*it says what is no finite number"):
         StatsForecastAdapter(Lost(), HORIZON).fit(frame_of()).predict()
 
 
