@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -149,6 +149,12 @@ class NeuralForecaster(Forecaster):
             )
         # A copy: when this forecaster is fitted again, the stream goes on as it began.
         return Stream.begin(copy(self), panel)
+
+    def export(self, path: str | Path, format: Literal["onnx", "torch"] = "onnx") -> None:
+        """Write the network as a program for other runtimes; see `forecast.export.export`."""
+        from forecast.export import export
+
+        export(self, path, format)
 
     def learning_curve(self) -> pd.DataFrame:
         """Give the losses of the fit, in scaled units: columns `step, train_loss, validation_loss`.

@@ -13,6 +13,8 @@ from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, DECODERS
 from forecast.training import Training
 
+# Series that move by less than float32 can tell are told of at the door, and forecast as constant.
+pytestmark = pytest.mark.filterwarnings("ignore:.*one number in float32")
 HORIZON = 6
 LENGTH = 80
 

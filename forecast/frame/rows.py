@@ -1,5 +1,6 @@
 """The rows of a frame: its three columns, and what each of them may hold."""
 
+import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -90,14 +91,8 @@ class Rows:
         return values
 
 
-def check_resolution(rows: Rows, begins: np.ndarray, values: np.ndarray) -> None:
-    """Refuse a target of which a series moves, but not as far as float32 (rows,) can tell.
-
-    Raises
-    ------
-    FrameError: names the first such series.
-
-    """
+def tell_lost_moves(rows: Rows, begins: np.ndarray, values: np.ndarray) -> None:
+    """Warn of series of the target that move, but not as far as float32 (rows,) can tell: they read as constant."""
     target = rows.target
     flat = np.fmax.reduceat(values, begins) == np.fmin.reduceat(values, begins)
     if not flat.any() or target.dtype == np.dtype("float32"):
@@ -105,12 +100,13 @@ def check_resolution(rows: Rows, begins: np.ndarray, values: np.ndarray) -> None
     given = target.where(target.notna(), np.nan) if target.dtype == object else target
     numbers = given.to_numpy(dtype="float64", na_value=np.nan)
     highest, lowest = np.fmax.reduceat(numbers, begins), np.fmin.reduceat(numbers, begins)
-    if (moves := flat & (highest > lowest)).any():
-        series = int(moves.argmax())
-        raise FrameError(
+    if (lost := flat & (highest > lowest)).any():
+        series = int(lost.argmax())
+        warnings.warn(
             f"column `{target.name}`: series {plain(rows.ids[begins[series]])!r} moves from {plain(lowest[series])!r} "
-            f"to {plain(highest[series])!r}, which are one number in float32, with its 7 digits ({int(moves.sum())} "
-            "such series). Take a level off each, or rescale"
+            f"to {plain(highest[series])!r}, which are one number in float32, with its 7 digits ({int(lost.sum())} "
+            "such series): it reads as constant. Take a level off it, or rescale",
+            stacklevel=4,
         )
 
 

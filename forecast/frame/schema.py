@@ -20,7 +20,7 @@ from forecast.frame.form import ID, TARGET, TIME
 from forecast.frame.panel import Panel
 from forecast.frame.reading import as_pandas
 from forecast.frame.roles import Roles
-from forecast.frame.rows import FrameError, Rows, check_resolution, read_rows
+from forecast.frame.rows import FrameError, Rows, read_rows, tell_lost_moves
 
 
 def check_frame(
@@ -188,7 +188,7 @@ def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, roles: Roles, gap
         return whole
 
     values = rows.numbers(rows.target)
-    check_resolution(rows, begins, values)
+    tell_lost_moves(rows, begins, values)
     values = placed(values)
     observed = np.isnan(values)
     np.logical_not(observed, out=observed)
