@@ -7,10 +7,13 @@ import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 import numpy as np
 import torch
 from lightning.pytorch import Trainer
+
+ONE_FIT = RLock()  # what a fit borrows is shared by all threads: fits of the others wait
 
 
 @contextmanager
@@ -29,23 +32,26 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def using_threads(number: int | None) -> Iterator[None]:
-    """Let torch use so many threads inside; None leaves it as it is."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
+def computing(threads: int | None) -> Iterator[None]:
+    """Let torch compute with so many threads inside, None leaves them as they are; in single precision by default."""
+    before = torch.get_num_threads(), torch.get_default_dtype()
+    torch.set_num_threads(threads or before[0])
+    torch.set_default_dtype(torch.float32)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(before[0])
+        torch.set_default_dtype(before[1])
 
 
 @contextmanager
 def switches() -> Iterator[None]:
-    """Give back what lightning's `deterministic` and `benchmark` set for the whole process."""
+    """Give back what lightning's `deterministic` and `benchmark` set for the whole process; let gradients be there."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     benchmark, workspace = torch.backends.cudnn.benchmark, os.environ.get("CUBLAS_WORKSPACE_CONFIG")
     try:
-        yield
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
     finally:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
         torch.backends.cudnn.benchmark = benchmark

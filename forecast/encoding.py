@@ -192,7 +192,7 @@ class Encoded:
         self.past_bounds = tuple(map(torch.from_numpy, bounds))
         own = (given.starts, given.stops, given.first) if panel.covariates is not None else bounds
         self.known_bounds = tuple(map(torch.from_numpy, own))
-        self.table, self.begin = torch.empty(0, encoding.features), 0
+        self.table, self.begin = torch.empty(0, encoding.features, dtype=torch.float32), 0
 
     def gather(self, series: Tensor, cutoffs: Tensor, steps: int, ahead: int) -> Beside:
         """Give those of `steps` steps up to `cutoffs` (B,) of series (B,), and of `ahead` steps after them.
@@ -200,7 +200,7 @@ class Encoded:
         A series of -1 is one of which nothing is known.
         """
         back = cutoffs[:, None] + torch.arange(1 - steps, 1)  # (B, T)
-        past = torch.empty(*back.shape, len(self.encoding.past.names))
+        past = torch.empty(*back.shape, len(self.encoding.past.names), dtype=torch.float32)
         for delay, (which, numbers) in self.past.items():
             past[..., which] = _at(numbers, self.past_bounds, series, back - delay)
         around = cutoffs[:, None] + torch.arange(1 - steps, ahead + 1)  # (B, T + A)

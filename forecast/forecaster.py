@@ -21,7 +21,7 @@ from forecast.origins import Origins
 from forecast.page import page_of
 from forecast.params import check_positive
 from forecast.predictor import Predictor
-from forecast.quantiles import DECILES, check_levels, mean_of
+from forecast.quantiles import DECILES, check_levels, mean_of, plain_levels
 
 # All that a model of one's own needs.
 __all__ = ["DECILES", "Forecast", "Forecaster", "NotFittedError", "Origins", "check_positive", "mean_of"]
@@ -63,6 +63,9 @@ class Forecaster(Predictor):
         """
         check_positive(horizon=self.horizon)
         check_levels(self.quantile_levels)
+        params.plain_numbers(self)
+        if not all(isinstance(level, float) for level in self.quantile_levels):
+            self.quantile_levels = plain_levels(self.quantile_levels)
         if self.season_length is not None:
             check_positive(season_length=self.season_length)
         own = {one.name for one in signature(self._fit).parameters.values() if one.kind is Parameter.KEYWORD_ONLY}

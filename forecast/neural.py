@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from lightning.pytorch import Callback, Trainer
 
-from forecast.borrowed import interruptible, quiet, seeded, switches, using_threads
+from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
 from forecast.checkpoint import Checkpoint, fit_of
 from forecast.data import WindowDataModule, groups_before, windows_before
 from forecast.encoding import Encoding
@@ -25,6 +25,7 @@ from forecast.graph import edges_of
 from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
 from forecast.nn.network import LAST
+from forecast.params import check_seed
 from forecast.progress import Bar
 from forecast.schedule import Schedule, trainer_arguments
 from forecast.streaming import Stream
@@ -140,7 +141,7 @@ class NeuralForecaster(Forecaster):
 
         """
         panel = self.panel_of(history)
-        decoder = _config(self.decoder, "decoder", DECODERS, Decoder)
+        decoder = self.decoder_
         if not decoder.streams:
             able = [name for name, kind in DECODERS.items() if kind.streams]
             raise ValueError(
@@ -174,8 +175,10 @@ class NeuralForecaster(Forecaster):
     def _fit(
         self, panel: Panel, *, checkpoint: str | Path | None = None, continue_from: "NeuralForecaster | None" = None
     ) -> None:
+        check_seed(self.seed)
         options = self.training
         self.backbone_ = self._backbone(panel)
+        self.decoder_ = _config(self.decoder, "decoder", DECODERS, Decoder)
         group = len(panel) if self.backbone_.across_series else 1
         batch_size = max(1, options.batch_size // group) * group  # whole groups
         self.season_length_ = self.season_length or panel.calendar.season_length
@@ -200,7 +203,7 @@ class NeuralForecaster(Forecaster):
             encoding=self.encoding_,
         )
         bar = Bar(type(self).__name__, options.steps, "steps") if self.verbose else None
-        with seeded(self.seed), using_threads(options.threads), switches(), quiet(self.verbose):
+        with ONE_FIT, seeded(self.seed), computing(options.threads), switches(), quiet(self.verbose):
             network = self._network()
             if continue_from is not None:
                 take_weights(network, continue_from.network_)
@@ -234,8 +237,7 @@ class NeuralForecaster(Forecaster):
         return self._forecast_steps(panel, origins, self.horizon)
 
     def _forecast_further(self, panel: Panel, origins: Origins, horizon: int) -> Forecast:
-        decoder = _config(self.decoder, "decoder", DECODERS, Decoder)
-        if not decoder.goes_on or self.horizon < self.patch_length_:
+        if not self.decoder_.goes_on or self.horizon < self.patch_length_:
             able = [name for name, kind in DECODERS.items() if kind.goes_on]
             raise ValueError(
                 f"`horizon` is {horizon}; this {type(self).__name__} was fitted to forecast {self.horizon} steps. "
@@ -253,7 +255,7 @@ class NeuralForecaster(Forecaster):
             parts = windows_before(panel, origins, *sizes)
         quantiles = np.empty((len(origins), horizon, len(self.quantile_levels)), dtype="float32")
         silent = np.zeros(len(origins), dtype=bool)
-        with torch.inference_mode(), using_threads(self.training.threads):
+        with torch.inference_mode(), computing(self.training.threads):
             for part in parts:
                 forecast = self.network_(part.values, part.cutoffs, LAST, part.covariates, horizon)
                 quantiles[part.origins] = forecast.squeeze(1)[part.rows].numpy()
@@ -271,14 +273,14 @@ class NeuralForecaster(Forecaster):
         prefix = "weights."
         weights = {n.removeprefix(prefix): torch.from_numpy(w) for n, w in state.items() if n.startswith(prefix)}
         super()._restore({name: value for name, value in state.items() if not name.startswith(prefix)})
-        with seeded(0):  # the weights drawn here are replaced at once
+        with seeded(0), computing(None), switches():  # the weights drawn here are replaced at once
             self.network_ = self._network().eval()
-        self.network_.load_state_dict(weights)
+            self.network_.load_state_dict(weights)
 
     def _network(self) -> ForecastNetwork:
         return ForecastNetwork(
             self.backbone_,
-            _config(self.decoder, "decoder", DECODERS, Decoder),
+            self.decoder_,
             horizon=self.horizon,
             quantile_levels=self.quantile_levels,
             patch_length=self.patch_length_,

@@ -140,7 +140,7 @@ def _index_to_json(index: pd.Index, column: str) -> dict[str, Any]:
             "categories": _index_to_json(index.categories, column),
             "ordered": bool(index.ordered),
         }
-    return {"kept": str(index.dtype), "values": [_value_to_json(value, column) for value in index.tolist()]}
+    return {"kept": _dtype_to_json(index.dtype), "values": [_value_to_json(value, column) for value in index.tolist()]}
 
 
 def _index_from_json(note: Mapping[str, Any]) -> pd.Index:
@@ -148,7 +148,26 @@ def _index_from_json(note: Mapping[str, Any]) -> pd.Index:
         categories = _index_from_json(note["categories"])
         return pd.CategoricalIndex(pd.Categorical.from_codes(note["values"], categories, note["ordered"]))
     values = list(map(_value_from_json, note["values"]))
-    return pd.Index(values, dtype=note["kept"], tupleize_cols=False)
+    return pd.Index(values, dtype=_dtype_from_json(note["kept"]), tupleize_cols=False)
+
+
+def _dtype_to_json(dtype: Any) -> str | dict[str, str]:
+    """Give the name of a dtype; those of Arrow have none that tells all of them, but can be written as bytes."""
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        return {"arrow": pa.schema([("", dtype.pyarrow_dtype)]).serialize().to_pybytes().hex()}
+    if isinstance(dtype, pd.StringDtype) and dtype.na_value is pd.NA:
+        return f"string[{dtype.storage}]"
+    return str(dtype)
+
+
+def _dtype_from_json(note: str | Mapping[str, str]) -> Any:
+    if isinstance(note, str):
+        return pd.api.types.pandas_dtype(note)
+    import pyarrow as pa
+
+    return pd.ArrowDtype(pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(note["arrow"]))).field(0).type)
 
 
 def _value_to_json(value, column: str):
@@ -160,9 +179,8 @@ def _value_to_json(value, column: str):
         return {"tuple": [_value_to_json(inner, column) for inner in value]}
     if type(value) is frozenset:
         return {"frozenset": [_value_to_json(inner, column) for inner in value]}
-    for kind, (of, write, read) in _KINDS.items():
-        if type(value) is of and (read(text := write(value)) == value or value != value):
-            return {kind: text}
+    if (noted := note_of(value)) is not None:
+        return noted
     raise TypeError(
         f"`{column}`: {value!r} is a {type(value).__name__} and cannot be saved; allowed: texts, truth values, "
         "numbers, dates, timestamps in a named time zone, periods, and tuples of these"
@@ -175,7 +193,21 @@ def _value_from_json(value) -> Any:
     ((kind, inner),) = value.items()
     if kind in ("tuple", "frozenset"):
         return (tuple if kind == "tuple" else frozenset)(map(_value_from_json, inner))
-    return _KINDS[kind][2](inner)
+    return value_of(value)
+
+
+def note_of(value) -> dict[str, str] | None:
+    """Give a value that JSON does not have by its kind, as a text; None where there is no kind for it."""
+    for kind, (of, write, read) in _KINDS.items():
+        if type(value) is of and (read(text := write(value)) == value or value != value):
+            return {kind: text}
+    return None
+
+
+def value_of(note: Mapping[str, str]) -> Any:
+    """Give back what `note_of` was given."""
+    ((kind, text),) = note.items()
+    return _KINDS[kind][2](text)
 
 
 # -- the form of the frame ---------------------------------------------------------------------------------------------
@@ -184,7 +216,7 @@ def _value_from_json(value) -> Any:
 def _form_to_json(form: Form) -> dict[str, Any]:
     stamps = form.stamps
     return {
-        "stamps": {"kind": stamps.kind, "dtype": stamps.dtype and str(stamps.dtype), "shape": stamps.shape},
+        "stamps": {"kind": stamps.kind, "dtype": stamps.dtype and _dtype_to_json(stamps.dtype), "shape": stamps.shape},
         "backend": form.backend,
         "ids": _type_to_json(form.ids),
         "time": _type_to_json(form.time),
@@ -193,7 +225,7 @@ def _form_to_json(form: Form) -> dict[str, Any]:
 
 def _form_from_json(note: Mapping[str, Any]) -> Form:
     kind, dtype, shape = (note["stamps"][name] for name in ("kind", "dtype", "shape"))
-    stamps = Stamps(kind, dtype and pd.api.types.pandas_dtype(dtype), shape)
+    stamps = Stamps(kind, dtype and _dtype_from_json(dtype), shape)
     return Form(stamps, note["backend"], _type_from_json(note["ids"]), _type_from_json(note["time"]))
 
 

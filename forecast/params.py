@@ -29,6 +29,25 @@ def check_positive(**arguments) -> None:
             raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of 1 or more")
 
 
+def check_seed(seed) -> None:
+    """Refuse what seeds no generator.
+
+    Raises
+    ------
+    ValueError: no whole number from 0 to below 2**64.
+
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+        raise ValueError(f"`seed` is {seed!r}; allowed: a whole number from 0 to below 2**64")
+
+
+def plain_numbers(thing: object) -> None:
+    """Set numpy's numbers among the arguments of a thing to Python's: of few bits, they would overflow in a sum."""
+    for name, value in read(thing, deep=False).items():
+        if isinstance(value, np.number):
+            object.__setattr__(thing, name, value.item())  # configs are frozen
+
+
 def read(thing: object, deep: bool) -> dict[str, Any]:
     """Give the arguments of a thing; with `deep` also those of arguments that have some: `backbone__width`."""
     params = {name: getattr(thing, name) for name in inspect.signature(type(thing)).parameters}

@@ -16,7 +16,7 @@ from forecast.forecasts import Forecast, forecast_frame, in_order, paths_frame
 from forecast.frame import FrameError, Panel
 from forecast.history import last_rows
 from forecast.origins import Origins, ordinals_of, origins_of, origins_within, places_of
-from forecast.params import check_positive
+from forecast.params import check_positive, check_seed
 from forecast.paths import draw_paths
 from forecast.quantiles import asked_levels
 
@@ -167,8 +167,7 @@ class Predictor(ABC):
 
         """
         check_positive(n=n)
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise ValueError(f"`seed` is {seed!r}; allowed: a whole number of 0 or more")
+        check_seed(seed)
         panel, places, own, forecast = self._asked(frame, future, ids, cutoffs, horizon)
         paths = draw_paths(
             lambda panel, past: self.forecast(panel, past, forecast.horizon),
@@ -176,7 +175,7 @@ class Predictor(ABC):
             replace(own, series=places[own.series]),
             forecast,
             self.quantile_levels,
-            n=n,
+            n=int(n),
             seed=int(seed),
         )
         order = in_order(own)

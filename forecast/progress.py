@@ -1,6 +1,7 @@
 """One bar for all of a long piece of work, on stderr: a line that fills in a terminal or notebook, tenths in a log."""
 
 import sys
+from io import StringIO
 from time import monotonic
 from typing import ClassVar, Self
 
@@ -30,7 +31,7 @@ class Bar:
         self.unit = unit
 
     def __enter__(self) -> Self:
-        self._stream = sys.stderr
+        self._stream = sys.stderr or StringIO()  # there is none in a program without a console
         self._live = self._stream.isatty() or type(self._stream).__module__.startswith("ipykernel")
         self._began = self._drawn = monotonic()
         self._done, self._tenths, self._length, self._note = 0, 0, 0, ""

@@ -31,10 +31,15 @@ def check_levels(levels: Sequence[float], *, median: bool = True) -> None:
         raise ValueError(f"`quantile_levels` is {levels!r}; allowed: rising numbers inside (0, 1){among}")
 
 
+def plain_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    """Give levels as Python's numbers; one of few bits, such as numpy's float32 0.1, as it prints."""
+    return tuple(float(str(level)) for level in levels)
+
+
 def asked_levels(levels: Sequence[float]) -> tuple[float, ...]:
     """Give the levels that a forecast is asked at, as they name its columns; raises as `check_levels`."""
     check_levels(levels, median=False)
-    rounded = tuple(round(float(level), _DIGITS) for level in levels)
+    rounded = tuple(round(level, _DIGITS) for level in plain_levels(levels))
     check_levels(rounded, median=False)
     return rounded
 

@@ -2,9 +2,9 @@
 
 Both carry a checksum, and a save that is stopped leaves what was there before.
 
-Values of JSON are numbers, texts, lists, mappings, dataclasses, which are written with the name of their class, and
-frames of these. Reading makes objects of classes of this library, or of modules that the caller has imported already,
-and no others.
+Values of JSON are numbers, texts, dates and the like, lists, mappings, dataclasses, which are written with the name of
+their class, and frames of these. Reading makes objects of classes of this library, or of modules that the caller has
+imported already, and no others.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ import numpy as np
 import pandas as pd
 
 from forecast import __version__
-from forecast.panel_files import panel_from_json, panel_to_json  # noqa: F401  read from here by those that save
+from forecast.panel_files import note_of, panel_from_json, panel_to_json, value_of  # noqa: F401  read from here by those that save
 
 FORMAT = 2  # 1 had no checksums
-_CLASS, _FRAME = "__class__", "__frame__"
+_CLASS, _FRAME, _VALUE = "__class__", "__frame__", "__value__"
 _SCRATCH = ".saving-"
 
 
@@ -164,13 +164,15 @@ def to_json(value, name: str):
         return {key: to_json(inner, f"{name}[{key!r}]") for key, inner in value.items()}
     if isinstance(value, pd.DataFrame):
         return {_FRAME: to_json(value.to_dict("split", index=False), name)}
+    if (noted := note_of(value)) is not None:
+        return {_VALUE: noted}
     if is_dataclass(value) and not isinstance(value, type):
         inner = {field.name: to_json(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)}
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
         f"`{name}` is a {type(value).__name__} and cannot be saved: {shortened(value)}; allowed: numbers, texts, "
-        "sequences, mappings, frames and dataclasses of these. Leave an argument out before save(folder), set it again "
-        "after load(folder); give what a class of your own learns as arrays, in its _state"
+        "dates, sequences, mappings, frames and dataclasses of these. Leave an argument out before save(folder), set it "
+        "again after load(folder); give what a class of your own learns as arrays, in its _state"
     )
 
 
@@ -180,6 +182,8 @@ def from_json(value) -> Any:
         return tuple(from_json(inner) for inner in value)
     if not isinstance(value, dict):
         return value
+    if _VALUE in value:
+        return value_of(value[_VALUE])
     if _FRAME in value:
         return pd.DataFrame(**value[_FRAME])
     inner = {key: from_json(content) for key, content in value.items() if key != _CLASS}

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from forecast import saving
 from forecast.ahead import check_known, with_future
-from forecast.borrowed import using_threads
+from forecast.borrowed import computing
 from forecast.continuation import carry_into, check_kinds, check_stamps, since, together
 from forecast.encoding import Encoded
 from forecast.forecaster import Forecast, Forecaster, mean_of
 from forecast.frame import TIME, Calendar, FrameError, Panel, Roles, check_rows
 from forecast.frame.covariates import Covariates, Table
+from forecast.frame.form import Form
 from forecast.history import GATHERED, last_rows, last_values
 from forecast.nn.covariates import Covariates as Beside
 from forecast.nn.streaming import Streams
@@ -81,18 +82,19 @@ class Stream:
         across = forecaster.backbone_.across_series
         if across:
             panel = together(panel, forecaster.panel_.ids, type(forecaster.backbone_).__name__)
-        ends = _ends(panel.ids, panel.last, last_values(panel, origins_of(panel)), panel.calendar)
+        values = last_values(panel, origins_of(panel))
+        ends = _ends(panel.ids, panel.last, values, panel.calendar, panel.form)
         stream = cls(forecaster, ends, Streams(forecaster.network_, len(panel)))
         begin = np.minimum(panel.first, panel.last + 1 - forecaster.context_length_)
         steps = since(panel, np.full_like(begin, begin.min()) if across else begin)
-        with using_threads(forecaster.training.threads):
+        with computing(forecaster.training.threads):
             rows = torch.arange(len(panel))
             encoded = encoding and Encoded(panel, encoding)
             stream.streams.place(rows, torch.from_numpy(steps.first), encoded and encoded.static)
             stream._advance(rows, steps, steps.lengths, encoded)
         return stream
 
-    def update(self, rows: pd.DataFrame, *, future: pd.DataFrame | None = None) -> pd.DataFrame:
+    def update(self, rows: Any, *, future: Any = None) -> Any:
         """Take the next values of one or many series, one or many steps of each, and forecast from where they end.
 
         Parameters
@@ -104,8 +106,8 @@ class Stream:
 
         Returns
         -------
-        Forecasts of the series in `rows`, as `predict` of the forecaster gives them; series in the order in which they
-        came to the stream.
+        Forecasts of the series in `rows`, as `predict` of the forecaster gives them, in the kind of frame that the
+        stream began with; series in the order in which they came to the stream.
 
         Raises
         ------
@@ -121,7 +123,7 @@ class Stream:
         which = torch.from_numpy(places)
         encoding = self.forecaster.encoding_
         encoded = encoding and Encoded(new, encoding)
-        with using_threads(self.forecaster.training.threads), self.streams.all_or_nothing():
+        with computing(self.forecaster.training.threads), self.streams.all_or_nothing():
             if (more := len(ends) - len(self.ends)) > 0:
                 self.streams.grow(more)
                 begun = np.flatnonzero(places >= len(self.ends))
@@ -134,7 +136,7 @@ class Stream:
         self.ends = ends
         return forecast
 
-    def predict(self, *, future: pd.DataFrame | None = None) -> pd.DataFrame:
+    def predict(self, *, future: Any = None) -> Any:
         """Forecast all series from where they end, as `predict` of the forecaster does.
 
         Parameters
@@ -149,7 +151,7 @@ class Stream:
         places, encoding = np.arange(len(self.ends)), self.forecaster.encoding_
         ends = self._with_known(self.ends, future)
         beside = self._beside(encoding and Encoded(ends, encoding), ends, steps=0)
-        with using_threads(self.forecaster.training.threads):
+        with computing(self.forecaster.training.threads):
             return self._tidy(
                 self.ends, places, self.streams.forecast(torch.from_numpy(places), beside and beside.known)
             )
@@ -218,7 +220,7 @@ class Stream:
         check_known(panel, origins_of(panel), self.forecaster.horizon)
         return panel
 
-    def _read(self, rows: pd.DataFrame, future: Any) -> tuple[Panel, np.ndarray, Panel, Panel]:
+    def _read(self, rows: Any, future: Any) -> tuple[Panel, np.ndarray, Panel, Panel]:
         """Give the ends after the update, the places in them of its R series, the rows, and the steps from the ends."""
         door = {name: value for name, value in self.forecaster.door_.items() if name in _DOOR}
         if (roles := door.get("roles")) is not None:
@@ -252,7 +254,7 @@ class Stream:
             )
         values, ordinals = ends.values.copy(), ends.first.copy()
         values[places], ordinals[places] = last, new.last
-        return _ends(ends.ids, ordinals, values, new.calendar), places, new, steps
+        return _ends(ends.ids, ordinals, values, new.calendar, ends.form), places, new, steps
 
     def _with_new(self, new: Panel) -> Panel:
         """Give the ends with those series after them that begin in an update, as if they had ended right before it."""
@@ -266,7 +268,7 @@ class Stream:
         if pd.api.types.is_string_dtype(ends.ids.dtype):
             ids = ids.astype(ends.ids.dtype)
         values = np.concatenate([ends.values, np.full(len(begun), np.nan, dtype="float32")])
-        return _ends(ids, np.concatenate([ends.first, begun.first - 1]), values, new.calendar)
+        return _ends(ids, np.concatenate([ends.first, begun.first - 1]), values, new.calendar, ends.form)
 
     def _advance(self, which: Tensor, steps: Panel, lengths: np.ndarray, encoded: Encoded | None) -> None:
         """Take so many values of each of the series `which`.
@@ -284,7 +286,7 @@ class Stream:
                 self.streams.advance(which[some], torch.from_numpy(values), beside)
             done[having] += stride
 
-    def _tidy(self, ends: Panel, places: np.ndarray, quantiles: Tensor) -> pd.DataFrame:
+    def _tidy(self, ends: Panel, places: np.ndarray, quantiles: Tensor) -> Any:
         """Give the forecast frame of the series at `places` from quantiles (R, H, Q)."""
         context = self.streams.state["values"][torch.from_numpy(places), -self.forecaster.context_length_ :]
         array = quantiles.numpy()
@@ -294,13 +296,13 @@ class Stream:
         origins = origins_of(ends).take(places)
         forecast = Forecast(array, mean_of(array, self.forecaster.quantile_levels))
         self.forecaster.check_finite(ends, origins, forecast)
-        return self.forecaster.tidy(ends, origins, forecast)
+        return ends.form.give(self.forecaster.tidy(ends, origins, forecast))
 
 
-def _ends(ids: pd.Index, ordinals: np.ndarray, values: np.ndarray, calendar: Calendar) -> Panel:
+def _ends(ids: pd.Index, ordinals: np.ndarray, values: np.ndarray, calendar: Calendar, form: Form) -> Panel:
     """Give the panel of one row of each series."""
     starts = np.arange(len(ids))
-    return Panel(values, np.isfinite(values), starts, starts + 1, ordinals, ids, calendar)
+    return Panel(values, np.isfinite(values), starts, starts + 1, ordinals, ids, calendar, form=form)
 
 
 def _no_covariates(like: Covariates, panel: Panel) -> Covariates:

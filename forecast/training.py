@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from forecast.data import Batch
 from forecast.nn.losses import pinball
 from forecast.nn.network import ALL, LAST, ForecastNetwork
+from forecast.params import plain_numbers
 from forecast.progress import Bar
 
 LEAST_READ = 8  # values that must have been read before an origin counts: a scale of fewer is mostly chance
@@ -63,6 +64,7 @@ class Training:
     threads: int | None = 1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         least = {"steps": 1, "batch_size": 1, "validations": 1, "patience": 1, "validation_length": 0, "threads": 1}
         for name, smallest in least.items():
             value, optional = getattr(self, name), name in ("patience", "validation_length", "threads")

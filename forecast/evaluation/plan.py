@@ -14,7 +14,7 @@ import pandas as pd
 
 from forecast.frame import Panel
 from forecast.origins import ordinals_of
-from forecast.params import check_positive
+from forecast.params import check_positive, plain_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,7 @@ class Plan:
     season_length: int | None = None
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_positive(horizon=self.horizon, min_history=self.min_history)
         optional = {"n_folds": self.n_folds, "stride": self.stride, "season_length": self.season_length}
         check_positive(**{name: value for name, value in optional.items() if value is not None})

@@ -46,7 +46,10 @@ def in_order(rows: Rows, unsorted: str) -> tuple[Rows, np.ndarray]:
     begins = _begins(rows.ids)
     names = rows.ids[begins]
     _check_apart(names)
-    scattered = names.duplicated()
+    try:
+        scattered = names.duplicated()
+    except (TypeError, NotImplementedError) as error:  # lists and structures of Arrow
+        raise _not_apart(names, error) from None
     backward = _Offence()
     for low, pair, inside in _neighbours(len(rows), begins):
         backward.add(low, inside & (np.diff(raw_integers(rows.stamps[pair])) < 0))

@@ -27,6 +27,7 @@ from forecast.frame.frequency import (
     Frequency,
     parse_freq,
 )
+from forecast.frame.stamps import is_iso
 from forecast.frame.steps import BusinessDays, HalfMonths, Listed, Months, Steps, Ticks
 
 _MONDAY = 4 * DAY  # the epoch was a Thursday
@@ -97,6 +98,8 @@ class Calendar:
             if isinstance(stamp, bool) or not isinstance(stamp, int | np.integer):
                 raise TypeError(f"the time axis counts integers; got {stamp!r}: give a whole number")
             return int(self.steps.locate(np.array([stamp], dtype="int64"))[0][0])
+        if isinstance(stamp, str) and not is_iso(stamp):
+            raise ValueError(f"{stamp!r} is no date as in ISO 8601, such as '2024-05-31' or '2024-05-31T17:00'")
         came, stamp = stamp, stamp.start_time if isinstance(stamp, pd.Period) else stamp
         stamp = pd.NaT if is_number else pd.Timestamp(stamp)
         if not isinstance(stamp, pd.Timestamp):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.frame.covariates import Column, Table
-from forecast.frame.rows import FrameError, Rows, plain
+from forecast.frame.rows import FrameError, Rows, of_numbers, plain
 
 _MOST_CATEGORIES = 1 << 24  # places that float32 can tell apart
 
@@ -95,7 +95,7 @@ def _holds_numbers(column: pd.Series) -> bool:
     """Tell whether a column is of numbers or, if not, of categories; one without any value is of numbers."""
     if column.dtype == object:
         return all(map(is_number, column.dropna()))
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype)
+    return of_numbers(column.dtype)
 
 
 def _places(rows: Rows, column: pd.Series, before: pd.Index | None) -> tuple[np.ndarray, pd.Index]:
@@ -113,7 +113,7 @@ def _places(rows: Rows, column: pd.Series, before: pd.Index | None) -> tuple[np.
         )
     try:
         places, categories = column.factorize()
-    except TypeError as error:
+    except (TypeError, NotImplementedError) as error:  # the latter of lists of Arrow
         raise FrameError(
             f"column `{column.name}`: values that cannot be told apart ({error}); allowed: numbers, truth values, text "
             "and categories"

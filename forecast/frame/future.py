@@ -40,8 +40,14 @@ def check_future(
 
     """
     assert panel.covariates is not None
-    like = panel.covariates.known.columns
-    roles = Roles(known=tuple(column.name for column in like))
+    known = panel.covariates.known
+    # One of which there is no value yet may turn out to be of numbers or of categories.
+    like = tuple(
+        column
+        for column, numbers in zip(known.columns, known.numbers.T, strict=True)
+        if column.categories is not None or np.isfinite(numbers).any()
+    )
+    roles = Roles(known=tuple(column.name for column in known.columns))
     named = _names_in(frame)
     columns = {name: theirs for name, theirs in (columns or {}).items() if theirs in named or name not in named}
     rows, begins = rows_of(frame, columns, roles, unsorted, keys=(ID, TIME))
@@ -54,7 +60,7 @@ def check_future(
     stops = np.cumsum(last - first + 1)
     starts = stops - (last - first + 1)
     table = read_table(rows, roles.known, like=like)
-    numbers = np.full((stops[-1], len(like)), np.nan, dtype="float32")
+    numbers = np.full((stops[-1], len(table.columns)), np.nan, dtype="float32")
     for part, place in rows_by_stamp(rows, begins, calendar, starts - first):
         numbers[place] = table.numbers[part]
     nothing = Table((), np.empty((len(panel), 0), dtype="float32"))

@@ -104,7 +104,8 @@ def _read_ids(series: Any) -> pd.Series:
 
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return _read_text(series)
-    if series.null_count() or not series.dtype.is_numeric() or series.dtype.is_decimal():
+    wide = series.dtype in (nw.Int128, nw.UInt128)
+    if series.null_count() or not series.dtype.is_numeric() or series.dtype.is_decimal() or wide:
         return pd.Series(series.to_list(), dtype=object, name=series.name)
     return pd.Series(series.to_numpy(), name=series.name)
 
@@ -145,7 +146,8 @@ def _read(series: Any) -> pd.Series:
     dtype = series.dtype
     if dtype in (nw.String, nw.Categorical, nw.Enum):
         return _read_text(series)
-    if dtype == nw.Boolean or dtype.is_decimal() or (dtype.is_integer() and series.null_count()):
+    wide = dtype in (nw.Int128, nw.UInt128)  # numpy has no such numbers
+    if dtype == nw.Boolean or dtype.is_decimal() or wide or (dtype.is_integer() and series.null_count()):
         series = series.cast(nw.Float64)
     return pd.Series(series.to_numpy(), name=series.name) if series.dtype.is_numeric() else _read_objects(series)
 

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from forecast.frame.errors import FrameError, plain
 from forecast.frame.form import Form
 from forecast.frame.stamps import read_stamps
 
-__all__ = ["FrameError", "Rows", "plain", "raw_integers", "read_rows"]
+__all__ = ["FrameError", "Rows", "of_numbers", "plain", "raw_integers", "read_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +140,12 @@ def read_rows(ids: pd.Series, stamps: pd.Series, target: pd.Series, form: Form) 
     return Rows(names, index, target, form=replace(form, stamps=written))
 
 
+def of_numbers(dtype: Any) -> bool:
+    """Tell whether a dtype has nothing but numbers; truth values are."""
+    kind = dtype.kind  # pandas holds truth values of Arrow for none
+    return kind == "b" or (kind != "c" and pd.api.types.is_numeric_dtype(dtype))
+
+
 def _as_float(value) -> float:
     try:
         return float(value)
@@ -157,6 +164,4 @@ def _first_no_number(target: pd.Series) -> int | None:
             row for row, value in enumerate(target) if given[row] and not isinstance(value, Real | Decimal | np.bool_)
         )
         return next(wrong, None)
-    if pd.api.types.is_numeric_dtype(target.dtype) and not pd.api.types.is_complex_dtype(target.dtype):
-        return None
-    return int(target.notna().to_numpy().argmax())
+    return None if of_numbers(target.dtype) else int(target.notna().to_numpy().argmax())

@@ -66,6 +66,11 @@ class Stamps:
             return False
 
 
+def is_iso(text: str) -> bool:
+    """Whether a text is a stamp as in ISO 8601, which means the same to everybody."""
+    return _ISO.fullmatch(text) is not None
+
+
 def read_stamps(column: pd.Series) -> tuple[pd.Index, Stamps]:
     """Give the stamps of a column as a DatetimeIndex or int64, and how they were written; none is missing.
 

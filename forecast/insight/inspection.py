@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from forecast import plots
-from forecast.borrowed import using_threads
+from forecast.borrowed import computing
 from forecast.forecaster import Forecaster, check_positive
 from forecast.frame import Panel
 from forecast.insight.alignment import alignments
@@ -69,7 +69,7 @@ def inspect(
     check_positive(windows=windows)
     first = ends(forecaster, frame, None, None)
     folder, panel, looks, absent = _own(Path(folder)), first.panel, [], []
-    with using_threads(first.forecaster.training.threads):
+    with computing(first.forecaster.training.threads):
         for look in _LOOKS:
             try:
                 looks.append(look(forecaster, panel, windows, seed))

@@ -1,6 +1,7 @@
 """What the hyper-parameters of any backbone or decoder may be, checked when a config is made."""
 
 from dataclasses import fields
+from numbers import Number
 from typing import Literal, get_args, get_origin
 
 
@@ -12,6 +13,9 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type] (subclasses are dataclasses)
             value, place = getattr(self, field.name), f"`{field.name}` of {type(self).__name__}"
+            if isinstance(value, Number) and hasattr(value, "item"):  # of numpy
+                value = value.item()
+                object.__setattr__(self, field.name, value)
             if not _is_one(value, field.type):
                 or_none = ", or None" if field.type == int | None else ""
                 raise ValueError(f"{place} is {value!r}; allowed: a whole number of 1 or more{or_none}")

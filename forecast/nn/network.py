@@ -129,7 +129,8 @@ class ForecastNetwork(nn.Module):
         self.known_path = KnownPath(backbone.width, ahead, reach, len(quantile_levels)) if ahead else None
         self.linear = LinearPath(self.recent, reach) if linear_patches else None
         self.blend = nn.Parameter(torch.zeros(reach))  # half mean, half last value to begin with
-        normal = torch.special.ndtri(torch.tensor(list(quantile_levels)))
+        levels = torch.tensor(list(quantile_levels), dtype=torch.float64)  # in float32 the outermost may become 1
+        normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
         self.register_buffer("normal", normal, persistent=False)
 

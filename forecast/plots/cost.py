@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import product
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from forecast.plots.frames import check_columns
-from forecast.plots.style import FAINT, MUTED, label_lines, line_height, line_styles, look, say_empty
+from forecast.plots.style import FAINT, MUTED, label_lines, line_height, line_styles, look, panels, room, say_empty
 
 _NEEDED = (
     *("backbone", "family", "patch_length", "length", "mode", "seconds", "bytes"),
@@ -23,13 +26,14 @@ _ROWS = {
 _POWERS = {1: "T", 2: "T²"}
 
 
-def plot_cost(costs: pd.DataFrame) -> Figure:
+def plot_cost(costs: pd.DataFrame, *, ax: Axes | Iterable[Axes] | None = None) -> Figure:
     """Draw time (left) and memory (right) against the length of the history, a line for each backbone and patch length.
 
     The two rows of predictions share their scales: what is recomputed above stands beside what is streamed below. A
     line that ends early in a cross would have passed a limit of time or memory at the next length. Grey lines rise with
     the powers of the length that are expected. `costs` is a frame of `cost_curves`, or those of its rows that are to be
-    drawn: a dozen lines to a panel can be told apart. Raises ValueError where a column is missing or there is no row.
+    drawn: a dozen lines to a panel can be told apart. `ax` holds six axes, row by row; fewer take the first. Raises
+    ValueError where a column is missing, there is no row, or `ax` holds more than six.
     """
     check_columns(costs, "costs", _NEEDED)
     patches, lengths = (sorted(set(costs[column].tolist())) for column in ("patch_length", "length"))
@@ -39,28 +43,28 @@ def plot_cost(costs: pd.DataFrame) -> Figure:
     with look():
         unbounded = costs.loc[costs["mode"] == "stream_all", "line"]
         height = max(3.1, line_height(len(styles) + len(set(unbounded))) - 0.8)
-        figure = Figure(figsize=(10.4, 3 * height + 0.6), layout="constrained")
-        axes = figure.subplots(3, 2, sharex=True)
+        figure, axes = panels(ax, room(ax, 6), (10.4, 3 * height + 0.6), columns=2, sharex=True)
         named = []
-        for row, (title, (modes, held)) in enumerate(_ROWS.items()):
+        kinds = product(_ROWS.items(), (("seconds", "s"), ("bytes", "B")))
+        for panel, ((title, (modes, held)), (cost, unit)) in zip(axes, kinds, strict=False):
+            panel.set_title(f"{title}: {held if cost == 'bytes' else 'processor time'}")
             rows = pd.DataFrame(costs[costs["mode"].isin(modes)])
-            for column, (ax, cost, unit) in enumerate(zip(axes[row], ("seconds", "bytes"), ("s", "B"), strict=True)):
-                ax.set_title(f"{title}: {held if column else 'processor time'}")
-                named.append((ax, *_lines(ax, rows, cost, unit, styles)))
-        for column in (0, 1):
-            _share(axes[1, column], axes[2, column])
-            axes[2, column].set_xlabel("history T (values)")
-        _lengths(axes[0, 0], lengths)
-        for place, (ax, ends, _) in enumerate(named):
+            named.append((panel, rows, cost, *_lines(panel, rows, cost, unit, styles)))
+        for recomputed, streamed in zip(axes[2:4], axes[4:], strict=False):
+            _share(recomputed, streamed)
+        for panel in axes if ax is not None else axes[4:]:
+            panel.set_xlabel("history T (values)")
+        for panel, rows, cost, ends, _ in named:
             if ends:
-                own = costs[costs["mode"].isin(list(_ROWS.values())[place // 2][0])]
-                _guides(ax, lengths, set(own["bytes_expected" if place % 2 else "seconds_expected"]))
-        of = f", patches of {patches[0]} {'value' if patches[0] == 1 else 'values'}" if len(patches) == 1 else ""
-        figure.suptitle(f"Costs by length of the history{of}", x=0.01, ha="left")
-        figure.draw_without_rendering()  # names are spread over the heights that the panels really get
-        for ax, ends, told in named:
+                _lengths(panel, lengths)
+                _guides(panel, lengths, set(rows[f"{cost}_expected"]))
+        if ax is None:
+            of = f", patches of {patches[0]} {'value' if patches[0] == 1 else 'values'}" if len(patches) == 1 else ""
+            figure.suptitle(f"Costs by length of the history{of}", x=0.01, ha="left")
+            figure.draw_without_rendering()  # names are spread over the heights that the panels really get
+        for panel, _, _, ends, told in named:
             if ends:
-                label_lines(ax, ends, told)
+                label_lines(panel, ends, told)
     return figure
 
 
@@ -87,7 +91,8 @@ def _lines(ax: Axes, rows: pd.DataFrame, cost: str, unit: str, styles: dict[str,
     told: dict[str, dict] = {}
     last = rows["length"].max()
     for _, curve in rows.groupby(["line", "mode"], sort=False):
-        measured = pd.DataFrame(curve[curve["left_out"] == ""]).sort_values(by=["length"])
+        there = (curve["left_out"] == "") & (curve[cost] > 0)
+        measured = pd.DataFrame(curve[there]).sort_values(by=["length"])
         if measured.empty:
             continue
         line, everything = str(curve["line"].iloc[0]), curve["mode"].iloc[0] == "stream_all"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ from forecast.plots.style import (
     label_lines,
     legend_below,
     look,
+    panels,
+    room,
     shorten,
 )
 
@@ -35,7 +37,7 @@ _SHADES = LinearSegmentedColormap.from_list("skill", ["#f4f1ea", "#8fb8a8", "#1f
 _ROW, _COLUMN = 0.27, 0.82  # inches of a cell
 
 
-def plot_effects(ledger: Ledger, baseline: str = "SeasonalNaive") -> Figure:
+def plot_effects(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | Iterable[Axes] | None = None) -> Figure:
     """Draw the skill of every backbone under every decoder, and beside it how each family answers to the decoder.
 
     Left: a table of skill against `baseline`, backbones by family, darker for more skill; "-" where no network was run.
@@ -43,7 +45,8 @@ def plot_effects(ledger: Ledger, baseline: str = "SeasonalNaive") -> Figure:
     of the error, on which effects add: parallel lines mean that the families do not interact with the decoder. Only
     backbones that stand under all decoders of this panel are in it; without two such decoders it is left out.
 
-    Raises ValueError where `baseline` or any network is not in the ledger.
+    `ax` holds as many axes as panels; one takes the table alone. Raises ValueError where `baseline` or any network is
+    not in the ledger, or `ax` holds more axes than there are panels.
     """
     cells = effects(ledger, baseline).cells
     rows = _rows(cells)
@@ -53,12 +56,17 @@ def plot_effects(ledger: Ledger, baseline: str = "SeasonalNaive") -> Figure:
         table_width = 2.0 + _COLUMN * len(decoders)
         widths = [table_width, 4.3] if members else [table_width]
         heights = max(1.3 + _ROW * len(rows), 3.6 if members else 0, 1.7 + 0.165 * len(members))
-        figure = Figure(figsize=(max(sum(widths), 5.8), heights), layout="constrained")  # room for the title
-        axes = figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
+        size = (max(sum(widths), 5.8), heights)  # room for the title
+        ratios = {"width_ratios": widths} if ax is None else {}
+        figure, axes = panels(ax, room(ax, len(widths)), size, columns=len(widths), **ratios)
         _table(axes[0], cells, rows, decoders)
-        if members:
+        if len(axes) > 1:
             _lines(axes[1], cells, members, shown)
-        figure.suptitle(f"Skill against {shorten(baseline)}: {extent(ledger)}", x=0.01, ha="left")
+        title = f"Skill against {shorten(baseline)}: {extent(ledger)}"
+        if ax is None:
+            figure.suptitle(title, x=0.01, ha="left")
+        else:
+            axes[0].set_title(title)
     return figure
 
 

@@ -36,9 +36,10 @@ def plot_gates(timescales: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
         for layer, name in names.items():
             own = timescales.loc[timescales["layer"] == layer, "timescale"]
             scale = np.sort(own.to_numpy(dtype=float))
+            seen = scale[np.isfinite(scale) & (scale > 0)]
             share = (np.arange(len(scale)) + 0.5) / len(scale)
-            ax.plot(share, scale, **styles[name], marker="o", markersize=2.5, label=name)
-            ends[name] = scale[-1]
+            ax.plot(share, np.where(scale > 0, scale, np.nan), **styles[name], marker="o", markersize=2.5, label=name)
+            ends[name] = seen[-1] if len(seen) else float("nan")
         for text, length in marks.items():
             if length:
                 ax.axhline(length, color=MUTED, linewidth=0.9, linestyle=(0, (1.2, 1.6)), label="_mark")

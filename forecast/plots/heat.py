@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
-from matplotlib.figure import Figure
 
-from forecast.plots.style import INK, MUTED, instants
+from forecast.plots.style import INK, MUTED, instants, root
 
 # Roots of weights: among many tokens most weights are small, and differ.
 _NORM = PowerNorm(0.5, vmin=0.0, vmax=1.0)
@@ -41,12 +42,23 @@ def weight_table(ax: Axes, table: pd.DataFrame) -> None:
         ax.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=7.5, color=colour)
 
 
-def weight_bar(figure: Figure, axes) -> None:
+def weight_bar(axes: Sequence[Axes]) -> None:
     """Say beside `axes` which shade is which weight."""
-    bar = figure.colorbar(ScalarMappable(_NORM, _SHADES), ax=axes, aspect=30, shrink=0.9, pad=0.015)
+    bar = root(axes[0]).colorbar(ScalarMappable(_NORM, _SHADES), ax=list(axes), aspect=30, shrink=0.9, pad=0.015)
     bar.set_ticks(_TICKS, labels=[f"{tick:g}" for tick in _TICKS])
     bar.set_label("weight", color=MUTED)
     bar.outline.set_visible(False)  # type: ignore[operator]
+
+
+def name_sides(axes: Sequence[Axes], x: str, y: str, *, given: bool) -> None:
+    """Say what the columns and the rows of maps are: once in a figure of one's own, on each of the axes given."""
+    if given:
+        for ax in axes:
+            ax.set(xlabel=x, ylabel=y)
+    else:
+        figure = root(axes[0])
+        figure.supxlabel(x, fontsize=9, color=MUTED)
+        figure.supylabel(y, fontsize=9, color=MUTED)
 
 
 def _edges(stamps: np.ndarray) -> np.ndarray:

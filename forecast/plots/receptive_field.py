@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import product
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from forecast.plots.frames import check_columns
-from forecast.plots.style import FAINT, MUTED, look, percent
+from forecast.plots.style import FAINT, MUTED, look, panels, percent, room
 from forecast.plots.ticks import plain_logarithms
 
 _TITLES = {"backbone": "by way of backbone and decoder", "whole": "with the shortcuts too"}
@@ -20,50 +24,50 @@ _FAINTEST = 1e-4  # of the largest gradient that is drawn
 _SHARES = (0.5, 0.95)
 
 
-def plot_receptive_field(field: pd.DataFrame) -> Figure:
+def plot_receptive_field(field: pd.DataFrame, *, ax: Axes | Iterable[Axes] | None = None) -> Figure:
     """Draw how strongly forecasts depend on each value of the past, and how much of that lies in the newest steps.
 
     Left: mean |d forecast / d value| by lag, on a logarithmic axis; right: the share of it in the newest steps, with
-    dots at 50 % and 95 %. Above: by way of backbone and decoder; below: with the
-    shortcuts that lead past them, from the last value and the linear path. The dotted line is
-    the end of the claimed field, where that lies within the context.
+    dots at 50 % and 95 %. Above: by way of backbone and decoder; below: with the shortcuts that lead past them, from
+    the last value and the linear path. The dotted line is the end of the claimed field, where that lies within the
+    context.
 
-    `field` is a frame of `effective_receptive_field`, whose `attrs` give the claimed field and the warning. Raises
-    ValueError where a column is missing or there is no row.
+    `field` is a frame of `effective_receptive_field`, whose `attrs` give the claimed field and the warning. `ax` holds
+    as many axes as panels, row by row; fewer take the first. Raises ValueError where a column is missing, there is no
+    row, or `ax` holds more axes than there are panels.
     """
     check_columns(field, "field", ("part", "step", "lag", "gradient", "share"))
     parts = [part for part in _TITLES if part in set(field["part"])]
+    claimed, warning = field.attrs.get("claimed"), field.attrs.get("warning")
     with look():
-        figure = Figure(figsize=(8.0, 1.2 + 2.2 * len(parts)), layout="constrained")
-        axes = figure.subplots(len(parts), 2, squeeze=False, sharex=True)
-        for (left, right), part in zip(axes, parts, strict=True):
+        size = (8.0, 1.2 + 2.2 * len(parts))
+        figure, axes = panels(ax, room(ax, 2 * len(parts)), size, columns=2, sharex=True)
+        for panel, (part, draw) in zip(axes, product(parts, (_gradients, _shares)), strict=False):
             own = field.loc[field["part"] == part].sort_values(by=["step", "lag"])
-            steps = [own.loc[own["step"] == step] for step in own["step"].unique()]
-            _gradients(left, steps)
-            _shares(right, steps)
-            left.set_title(f"Gradient {_TITLES[part]}", fontsize=9)
-            right.set_title("Share of it in the newest steps", fontsize=9)
-            claimed = field.attrs.get("claimed")
+            draw(panel, [own.loc[own["step"] == step] for step in own["step"].unique()])
+            title = f"Gradient {_TITLES[part]}" if draw is _gradients else "Share of it in the newest steps"
+            panel.set_title(title, fontsize=9)
+            panel.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
             if part == "backbone" and claimed and claimed <= own["lag"].max():
-                for ax in (left, right):
-                    ax.axvline(claimed, color=MUTED, linewidth=1.0, linestyle=(0, (1.2, 1.6)), label="_claimed")
-                left.annotate(
-                    "claimed",
-                    (claimed, 1.0),
-                    (3, -8),
-                    xycoords=left.get_xaxis_transform(),
-                    textcoords="offset points",
-                    color=MUTED,
-                    fontsize=8,
-                )
-        axes[-1, 0].set_xlabel("steps back from the last value")
-        axes[-1, 1].set_xlabel("newest steps")
-        for ax in axes[-1]:
-            ax.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
-        figure.suptitle("Effective receptive field", x=0.01, ha="left")
-        if warning := field.attrs.get("warning"):
-            figure.supxlabel(warning, color=_WARNING, fontsize=9)
+                _claim(panel, claimed, named=draw is _gradients)
+        below = ("steps back from the last value", "newest steps")
+        for place in range(len(axes)) if ax is not None else (-2, -1):
+            axes[place].set_xlabel(below[place % 2])
+        if ax is None:
+            figure.suptitle("Effective receptive field", x=0.01, ha="left")
+            if warning:
+                figure.supxlabel(warning, color=_WARNING, fontsize=9)
+        elif warning:
+            axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{fill(warning, 50)}")
     return figure
+
+
+def _claim(ax: Axes, claimed: int, *, named: bool) -> None:
+    """Mark the end of the claimed field."""
+    ax.axvline(claimed, color=MUTED, linewidth=1.0, linestyle=(0, (1.2, 1.6)), label="_claimed")
+    if named:
+        place = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
+        ax.annotate("claimed", (claimed, 1.0), (3, -8), **place, color=MUTED, fontsize=8)
 
 
 def _gradients(ax: Axes, steps: list[pd.DataFrame]) -> None:

@@ -99,6 +99,11 @@ def panels(
     return root(axes[0]), axes
 
 
+def room(ax: Axes | Iterable[Axes] | None, count: int) -> int:
+    """Give how many of `count` panels there is room for: all, or as many as `ax` holds axes."""
+    return count if ax is None else min(count, len(flat(ax)))
+
+
 def flat(ax: Axes | Iterable[Axes]) -> list[Axes]:
     """Give one axes, or those of a list or an array of any shape, as a list."""
     return [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))

@@ -314,7 +314,7 @@ class Shop(enum.Enum):
     "ids",
     [
         [Shop.SOUTH, Shop.NORTH],
-        [frozenset("ab"), frozenset("c")],
+        [frozenset([1, 2]), frozenset([3])],
         [Decimal("1.0"), Decimal("2.50")],
         [("a", date(2024, 1, 1)), ("a", None)],
         [b"b", b"a"],
