@@ -38,7 +38,7 @@ def check_seed(seed) -> None:
 
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"`seed` is {seed!r}; allowed: a whole number from 0 to below 2**64")
+        raise ValueError(f"`seed` is {seed!r}; allowed: a whole number of 0 or more, below 2**64")
 
 
 def plain_numbers(thing: object) -> None:

@@ -171,8 +171,8 @@ def to_json(value, name: str):
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
         f"`{name}` is a {type(value).__name__} and cannot be saved: {shortened(value)}; allowed: numbers, texts, "
-        "dates, sequences, mappings, frames and dataclasses of these. Leave an argument out before save(folder), set it "
-        "again after load(folder); give what a class of your own learns as arrays, in its _state"
+        "dates, sequences, mappings, frames and dataclasses of these. Leave an argument out before save(folder), set "
+        "it again after load(folder); give what a class of your own learns as arrays, in its _state"
     )
 
 

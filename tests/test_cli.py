@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,17 @@ def test_help_waits_for_no_heavy_import(arguments):
     done = subprocess.run([sys.executable, "-c", script], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert "heavy: set()" in done.stdout
     assert "forecast" in done.stdout or "foretell" in done.stdout
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("command", ["predict", "backtest", "run", "report", "inspect", "datasets"])
+def test_help_fills_a_terminal_of_any_width(command, width, monkeypatch):
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)  # read from the environment when typer is imported
+    result = CliRunner().invoke(app, [command, "--help"])
+    lines = [line.strip() for line in result.output.split("╭")[0].splitlines()]
+    assert max(map(len, lines)) > width / 2
+    for line, following in pairwise(lines):
+        assert not line or not following or len(f"{line} {following.split()[0]}") > width - 2, following
 
 
 def test_a_run_prints_its_cells_scores_and_where_the_report_is(folder):

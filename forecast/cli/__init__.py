@@ -53,5 +53,10 @@ def _options(
     pass  # what stands before any command
 
 
+def _flowing(text: str) -> str:
+    """Give paragraphs without line breaks of their own, so that they fill a terminal of any width."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 for _command in (predict, backtest, run, report, inspect, datasets):
-    app.command()(_command)
+    app.command(help=_flowing(str(_command.__doc__)))(_command)

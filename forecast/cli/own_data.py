@@ -84,6 +84,8 @@ def predict(
     A row is one series at one time; rows may be in any order. Forecasts have your names and spelling of series and
     times, then cutoff (the last time that was known), step, prediction (the median), mean, and a column per quantile
     level. With columns known ahead, rows without a value at the end of a series are taken as its future.
+
+    Example: forecast predict --data sales.csv --id store --time date --target sales --horizon 28 --out forecasts.csv
     """
     with answers("stopped; nothing was written", as_json=as_json):
         from forecast.experiment import own_data
@@ -163,6 +165,8 @@ def backtest(
 
     At each cutoff every model is fitted on what lies before, and scored on the steps after it. What each fold learns
     from and is scored on is told before anything runs.
+
+    Example: forecast backtest --data sales.csv --id store --time date --target sales --horizon 28 --out comparison
     """
     with answers("stopped; nothing was written", as_json=as_json):
         from forecast.experiment.predicting import Task, backtest_models

@@ -17,7 +17,7 @@ import pandas as pd
 from pandas.api import types
 
 from forecast.evaluation.columns import FITS, SCALES, forecast_columns, level_columns
-from forecast.evaluation.ledger_check import check_tables
+from forecast.evaluation.ledger_check import check_tables, kind_of
 from forecast.params import check_positive
 
 TABLES = ("forecasts", "scales", "fits")
@@ -101,7 +101,15 @@ class Ledger:
         return tuple(level_columns(self.forecasts))
 
     def write(self, folder: str | Path) -> None:
-        """Write the tables as `*.csv.gz` and `ledger.json` beside them; the same ledger gives the same bytes."""
+        """Write the tables as `*.csv.gz` and `ledger.json` beside them; the same ledger gives the same bytes.
+
+        Raises ValueError for series called by what a text file cannot hold: text, integers and timestamps it can.
+        """
+        if not (held := kind_of(self.forecasts, "unique_id")).startswith(("text", "integers", "timestamps")):
+            raise ValueError(
+                f"column `unique_id` holds {held}, which cannot be written: allowed are text, integers and timestamps. "
+                "Backtest with frame.assign(unique_id=frame['unique_id'].astype(str)) to keep its ledger"
+            )
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         dtypes = {}

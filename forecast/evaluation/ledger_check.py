@@ -43,15 +43,14 @@ def _check_columns(forecasts: pd.DataFrame, scales: pd.DataFrame, fits: pd.DataF
             raise ValueError(f"column `{column}` is empty in row {int(empty.argmax())}; no key may be missing.")
     for column, kinds in (
         ("forecaster", "text"),
-        ("unique_id", "text or integers"),
         ("seed", "integers"),
         ("step", "integers"),
     ):
-        if _kind(forecasts, column) not in kinds:
+        if kind_of(forecasts, column) not in kinds:
             raise ValueError(f"column `{column}` must hold {kinds}; got dtype {forecasts[column].dtype}.")
-    times = {f"forecasts.{column}": _kind(forecasts, column) for column in ("cutoff", "ds", "fit_cutoff")}
-    times["scales.cutoff"] = _kind(scales, "cutoff")
-    times["fits.fit_cutoff"] = _kind(fits, "fit_cutoff")
+    times = {f"forecasts.{column}": kind_of(forecasts, column) for column in ("cutoff", "ds", "fit_cutoff")}
+    times["scales.cutoff"] = kind_of(scales, "cutoff")
+    times["fits.fit_cutoff"] = kind_of(fits, "fit_cutoff")
     if len(set(times.values())) > 1 or not times["scales.cutoff"].startswith(("integers", "timestamps")):
         raise ValueError(f"all times must be timestamps of one time zone, or all integers; got {times}.")
 
@@ -132,7 +131,8 @@ def _check_scales(scales: pd.DataFrame) -> None:
             )
 
 
-def _kind(table: pd.DataFrame, column: str) -> str:
+def kind_of(table: pd.DataFrame, column: str) -> str:
+    """Say what a column holds: integers, timestamps, text, or its dtype."""
     values = table[column]
     if types.is_integer_dtype(values):
         return "integers"

@@ -176,7 +176,7 @@ def skill(
 
     mae, base = errors["mae"], errors["mae_baseline"]
     ratio = (mae / base.where(base > 0)).mask((mae == 0) & (base == 0), 1.0)
-    undefined = ratio.isna().groupby([errors[column] for column in alike]).transform("any")
+    undefined = ratio.isna().groupby([errors[column] for column in alike], sort=False).transform("any")
     ratio = ratio.mask(undefined)
     errors = errors.assign(log=np.log(ratio.clip(lower=floor)), undefined=undefined, clipped=ratio < floor)
 

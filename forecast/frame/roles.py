@@ -1,6 +1,6 @@
 """Roles: which columns of a frame are covariates or weights, and when they are known."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,9 +28,15 @@ class Roles:
     delayed: Mapping[str, int] = field(default_factory=dict)
     weight: str | None = None
 
+    def __post_init__(self) -> None:
+        for role in ("static", "known", "past"):
+            columns = getattr(self, role)
+            if columns is None or isinstance(columns, Iterator):  # which can be gone through once
+                object.__setattr__(self, role, tuple(columns or ()))
+
     def columns(self) -> list[str]:
-        """Give every column that has a role."""
-        return [*self.static, *self.known, *self.past, *self.delayed, *self._weights()]
+        """Give every column that has a role. Raises as `uses`."""
+        return [column for column, _ in self.uses()]
 
     def uses(self) -> list[tuple[str, str]]:
         """Give every column that has a role, with the role.
@@ -52,6 +58,8 @@ class Roles:
                 raise TypeError(
                     f"`roles`: {role} is the text {columns!r}; allowed: several names, as in ({columns!r},)"
                 )
+            if not isinstance(columns, Iterable) or isinstance(columns, Set):  # a set has no order
+                raise TypeError(f"`roles`: {role} is {columns!r}; allowed: a list of names")
         if not isinstance(self.delayed, Mapping):
             raise TypeError(f"`roles`: delayed is {self.delayed!r}; allowed: column -> steps, such as {{'sales': 2}}")
         for column, delay in self.delayed.items():

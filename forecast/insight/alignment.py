@@ -19,7 +19,7 @@ def alignments(
     forecaster: Forecaster,
     frame: pd.DataFrame | Panel | None = None,
     *,
-    unique_ids: Sequence | None = None,
+    ids: Sequence | None = None,
     cutoffs: Sequence | None = None,
 ) -> pd.DataFrame:
     """Give the weights with which each step of a forecast reads the states of the past, of single windows.
@@ -28,7 +28,7 @@ def alignments(
     ----------
     forecaster: a fitted NeuralForecaster whose decoder attends to the past.
     frame: the history to look at; None for that of `fit`.
-    unique_ids: series to look at; None for the first.
+    ids: series to look at; None for the first.
     cutoffs: ends of the windows; None for each series' own end.
 
     Returns
@@ -43,7 +43,7 @@ def alignments(
     NotFittedError, TypeError, FrameError, ValueError: what has no windows or no network.
 
     """
-    looked = ends(forecaster, frame, unique_ids, cutoffs)
+    looked = ends(forecaster, frame, ids, cutoffs)
     weights = decoder_weights(looked).numpy()  # (M, layers, A, H, N)
     window, layer, head, step, token = (index.ravel() for index in np.indices(weights.shape))
     back = np.arange(1 - looked.tokens, 1) * looked.network.patch_length  # of the tokens' ends, from the cutoff

@@ -26,7 +26,7 @@ def attention_maps(
     forecaster: Forecaster,
     frame: pd.DataFrame | Panel | None = None,
     *,
-    unique_ids: Sequence | None = None,
+    ids: Sequence | None = None,
     cutoffs: Sequence | None = None,
 ) -> pd.DataFrame:
     """Give the weights with which tokens read tokens up to their own, of single windows, with their stamps.
@@ -35,7 +35,7 @@ def attention_maps(
     ----------
     forecaster: a fitted NeuralForecaster whose backbone attends along time.
     frame: the history to look at; None for that of `fit`.
-    unique_ids: series to look at; None for the first.
+    ids: series to look at; None for the first.
     cutoffs: ends of the windows; None for each series' own end.
 
     Returns
@@ -50,7 +50,7 @@ def attention_maps(
     NotFittedError, TypeError, FrameError, ValueError: what has no windows or no network.
 
     """
-    looked = ends(forecaster, frame, unique_ids, cutoffs)
+    looked = ends(forecaster, frame, ids, cutoffs)
     layers = torch.stack(along_time(looked), dim=1).numpy()  # (M, layers, A, N, N)
     M, depth, heads, N, _ = layers.shape
     query, key = np.tril_indices(N)

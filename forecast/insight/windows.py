@@ -127,7 +127,7 @@ def drawn(
 def ends(
     forecaster: Forecaster,
     frame: pd.DataFrame | Panel | None,
-    unique_ids: Sequence | None,
+    ids: Sequence | None,
     cutoffs: Sequence | None,
 ) -> Sample:
     """Give the windows of some series (None: the first) that end at `cutoffs` (None: each series' own end).
@@ -136,14 +136,14 @@ def ends(
     """
     neural, panel = _opened(forecaster, frame)
     origins = origins_of(panel, None if cutoffs is None else ordinals_of(panel.calendar, cutoffs))
-    chosen = [panel.ids[origins.series[0]]] if unique_ids is None else unique_ids
+    chosen = [panel.ids[origins.series[0]]] if ids is None else ids
     if isinstance(chosen, str):
-        raise TypeError(f"`unique_ids` is {chosen!r}; allowed: a list of ids, such as [{chosen!r}]")
+        raise TypeError(f"`ids` is {chosen!r}; allowed: a list of ids, such as [{chosen!r}]")
     which = np.isin(origins.series, panel.ids.get_indexer(pd.Index(chosen)))
     for one in chosen:
         if one not in panel.ids[origins.series[which]]:
             raise ValueError(
-                f"`unique_ids` holds {one!r}, which has no window there; those that have are "
+                f"`ids` holds {one!r}, which has no window there; those that have are "
                 f"{', '.join(map(repr, panel.ids[np.unique(origins.series)][:5]))}{', ...' * (len(panel) > 5)}"
             )
     return _sample(neural, panel, origins.take(which))

@@ -67,6 +67,7 @@ def plot_effects(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | 
             figure.suptitle(title, x=0.01, ha="left")
         else:
             axes[0].set_title(title)
+            axes[0].set_aspect("auto")  # cells as large as there is room for
     return figure
 
 

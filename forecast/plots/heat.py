@@ -54,7 +54,8 @@ def name_sides(axes: Sequence[Axes], x: str, y: str, *, given: bool) -> None:
     """Say what the columns and the rows of maps are: once in a figure of one's own, on each of the axes given."""
     if given:
         for ax in axes:
-            ax.set(xlabel=x, ylabel=y)
+            ax.set_xlabel(x, loc="left")  # to the right stands what all dates have in common
+            ax.set_ylabel(y)
     else:
         figure = root(axes[0])
         figure.supxlabel(x, fontsize=9, color=MUTED)

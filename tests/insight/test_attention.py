@@ -49,7 +49,7 @@ def test_they_are_the_weights_that_the_network_has_used(fitted, backbone):
 
 @pytest.mark.parametrize("backbone", ATTENDING)
 def test_a_map_has_the_stamps_of_its_tokens(fitted, backbone):
-    maps = attention_maps(fitted(backbone), unique_ids=["s1", "s2"], cutoffs=["2024-01-04 07:00"])
+    maps = attention_maps(fitted(backbone), ids=["s1", "s2"], cutoffs=["2024-01-04 07:00"])
     assert list(maps.columns) == [
         "unique_id", "cutoff", "layer", "head", "query", "key", "lag_tokens", "lag", "weight",
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_weights_across_series_follow_the_graph(fitted, frame):
 )
 def test_alignments_sum_to_one_and_have_the_stamps_of_steps_and_tokens(fitted, decoder, heads):
     forecaster = fitted("lstm", decoder)
-    maps = alignments(forecaster, unique_ids=["s1"], cutoffs=["2024-01-04 07:00"])
+    maps = alignments(forecaster, ids=["s1"], cutoffs=["2024-01-04 07:00"])
     assert list(maps.columns) == ["unique_id", "cutoff", "layer", "head", "step", "ds", "key", "lag", "weight"]
     assert len(maps) == heads * 6 * 12
     np.testing.assert_allclose(maps.groupby(["layer", "head", "step"])["weight"].sum(), 1, rtol=1e-5)

@@ -64,9 +64,9 @@ def test_what_has_no_network_or_no_windows_is_refused_with_a_reason(fitted, fram
         effective_receptive_field(NeuralForecaster("lstm", 3))
     with pytest.raises(ValueError, match="`windows` is 0"):
         effective_receptive_field(fitted("lstm"), windows=0)
-    with pytest.raises(ValueError, match=r"`unique_ids` holds 's9'.*'s0', 's1', 's2'"):
+    with pytest.raises(ValueError, match=r"`ids` holds 's9'.*'s0', 's1', 's2'"):
         ends(fitted("lstm"), None, ["s9"], None)
-    with pytest.raises(TypeError, match=r"`unique_ids` is 's1'; allowed: a list of ids"):
+    with pytest.raises(TypeError, match=r"`ids` is 's1'; allowed: a list of ids"):
         ends(fitted("lstm"), None, "s1", None)
     missing = frame.assign(y=frame["y"].where(frame["ds"] < "2024-01-01 10:00"))
     with pytest.raises(FrameError, match="no window that ends with a value"):

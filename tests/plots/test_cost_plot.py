@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from forecast.plots import plot_cost
 
@@ -117,6 +118,29 @@ def test_no_name_covers_another_or_leaves_the_picture(names, patches):
 
 def _height(one, other):
     return min(one.y1, other.y1) - max(one.y0, other.y0)
+
+
+def test_panels_go_into_axes_that_are_given():
+    costs, figure = frame(), Figure()
+    axes = figure.subplots(3, 3)
+    assert plot_cost(costs, ax=axes[:2]) is figure
+    for given, own in zip(axes.ravel(), draw(costs).axes, strict=False):
+        assert given.get_title(loc="left") == own.get_title(loc="left")
+        assert list(lines(given)) == list(lines(own))
+        assert given.get_xlabel() == "history T (values)"
+    assert figure.get_suptitle() == ""
+    one = figure.add_subplot()
+    plot_cost(costs, ax=one)
+    assert one.get_title(loc="left") == "training step: processor time"
+    with pytest.raises(ValueError, match="`ax` holds 9 axes, and 6 panels are drawn"):
+        plot_cost(costs, ax=axes)
+
+
+@pytest.mark.parametrize("value", [math.nan, 0.0])
+def test_a_cost_of_nothing_is_not_drawn_on_logarithmic_axes(value):
+    costs = frame(patches=[1])
+    costs.loc[costs["backbone"] == "lstm", ["seconds", "bytes"]] = value
+    assert list(lines(draw(costs).axes[0])) == ["transformer"]
 
 
 @pytest.mark.filterwarnings("error")

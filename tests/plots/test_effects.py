@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from forecast.evaluation.effects import effects
 from forecast.plots import plot_effects
@@ -141,6 +142,21 @@ def test_a_panel_without_lines_is_left_out(synthetic):
     apart = small(synthetic, latent=("lstm",), direct=("tcn",), decoders=TWO, among=(), full=1)
     assert len(plot_effects(apart).axes) == 1
     assert len(plot_effects(small(synthetic, latent=("lstm",), direct=())).axes) == 2
+
+
+def test_panels_go_into_axes_that_are_given(synthetic):
+    ledger, figure = small(synthetic), Figure(figsize=(14.0, 6.0))
+    axes = figure.subplots(1, 3)
+    assert plot_effects(ledger, ax=axes[:2]) is figure
+    own = plot_effects(ledger).axes
+    assert written(axes[0]) == written(own[0])
+    assert len(axes[1].lines) == len(own[1].lines)
+    assert axes[0].get_title(loc="left") == "Skill against SeasonalNaive: 1 series, 1 cutoff, 4 steps"
+    assert figure.get_suptitle() == ""
+    plot_effects(ledger, ax=axes[2])
+    assert written(axes[2]) == written(own[0])
+    with pytest.raises(ValueError, match="`ax` holds 3 axes, and 2 panels are drawn"):
+        plot_effects(ledger, ax=axes)
 
 
 def test_letters_stand_out_on_every_shade(synthetic):

@@ -343,10 +343,59 @@ def test_logarithmic_ticks_are_plain_where_they_are_short(low, high, expected):
     assert ticks == expected
 
 
-@pytest.mark.parametrize("plot", [plots.plot_gates, plots.plot_gradient_reach, plots.plot_occlusion])
+@pytest.mark.parametrize("plot", FRAMES, ids=lambda plot: plot.__name__)
 def test_a_plot_goes_into_axes_that_are_given(plot):
-    figure = Figure(layout="constrained")
+    figure = Figure(figsize=(12.0, 5.0), layout="constrained")
     left, right = figure.subplots(1, 2)
-    assert plot(FRAMES[plot](), ax=right) is figure
-    assert not left.lines
-    assert right.lines
+    assert render(plot(FRAMES[plot](), ax=right)) is figure
+    assert not left.has_data()
+    assert right.has_data()
+    assert right.get_title(loc="left")
+    assert right.get_xlabel()
+    assert right.get_ylabel()
+    assert not [text for text in figure.texts if text.get_text()], "the figure is the caller's own"
+
+
+@pytest.mark.parametrize(
+    ("plot", "panels"),
+    [
+        (plots.plot_attention, 8),
+        (plots.plot_attention_by_lag, 2),
+        (plots.plot_attention_across_series, 2),
+        (plots.plot_alignments, 1),
+        (plots.plot_receptive_field, 4),
+    ],
+)
+def test_as_many_panels_are_drawn_as_axes_are_given(plot, panels):
+    alone = [ax for ax in plot(FRAMES[plot]()).axes if ax.get_title(loc="left")]
+    axes = Figure(layout="constrained").subplots(2, panels, squeeze=False)
+    plot(FRAMES[plot](), ax=axes[0])
+    for given, own in zip(axes[0], alone, strict=False):
+        assert given.get_title(loc="left").endswith(own.get_title(loc="left"))
+        assert len(given.lines) == len(own.lines)
+    with pytest.raises(ValueError, match=f"`ax` holds {2 * panels} axes, and {panels} panels are drawn"):
+        plot(FRAMES[plot](), ax=axes)
+
+
+def test_a_warning_of_the_field_is_told_below_axes_that_are_given_too():
+    ax = Figure().add_subplot()
+    plots.plot_receptive_field(field(), ax=ax)
+    assert ax.get_xlabel() == "steps back from the last value\nthe context exceeds the claimed field"
+
+
+@pytest.mark.parametrize("odd", [[np.nan], [0.0], [np.nan, np.inf, 0.0, -1.0, 0.5]], ids=["NaN", "zero", "all kinds"])
+@pytest.mark.parametrize("plot", FRAMES, ids=lambda plot: plot.__name__)
+def test_what_is_no_measure_spoils_no_picture(plot, odd):
+    table = FRAMES[plot]()
+    numbers = [column for column in table.columns if table[column].dtype.kind == "f"]
+    table[numbers] = np.resize(odd, (len(table), 1))
+    ax = Figure().add_subplot()
+    assert render(plot(table, ax=ax)).axes[0] is ax
+
+
+@pytest.mark.parametrize("plot", FRAMES, ids=lambda plot: plot.__name__)
+def test_a_single_row_is_drawn(plot):
+    table = FRAMES[plot]()
+    one = table.head(1)
+    one.attrs = table.attrs
+    render(plot(one))
