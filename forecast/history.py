@@ -39,10 +39,13 @@ def carried_forward(windows: np.ndarray) -> np.ndarray:
 
 def last_rows(panel: Panel, origins: Origins) -> np.ndarray:
     """Give the flat index of the last value before each origin, (M,); -1 where a series has none yet."""
-    low, high = int(panel.starts[origins.series].min()), int(origins.ends.max())
-    rows = np.where(np.isfinite(panel.values[low:high]), np.arange(low, high), -1)
-    found = np.maximum.accumulate(rows)[origins.ends - 1 - low]
-    return np.where(found >= panel.starts[origins.series], found, -1)
+    rows = origins.ends - 1
+    missing = np.flatnonzero(~np.isfinite(panel.values[rows]))
+    for places in _by_series(origins, missing):  # mostly few: nothing as long as the panel is made
+        start, ends = panel.starts[origins.series[places[0]]], rows[places]
+        given = start + np.flatnonzero(np.isfinite(panel.values[start : ends.max()]))
+        rows[places] = np.append(-1, given)[np.searchsorted(given, ends)]
+    return rows
 
 
 def first_rows(panel: Panel, origins: Origins) -> np.ndarray:
@@ -70,12 +73,16 @@ def last_values(panel: Panel, origins: Origins) -> np.ndarray:
     return panel.values[rows]
 
 
+def _by_series(origins: Origins, places: np.ndarray) -> list[np.ndarray]:
+    """Give places of origins, those of one series together."""
+    order = places[np.argsort(origins.series[places], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(origins.series[order])) + 1) if len(order) else []
+
+
 def mean_steps(panel: Panel, origins: Origins) -> np.ndarray:
     """Give the mean absolute difference of neighbouring values up to each origin, (M,) float64; 0 for none."""
     means = np.zeros(len(origins))
-    order = np.argsort(origins.series, kind="stable")
-    begins = np.flatnonzero(np.diff(origins.series[order], prepend=-1))
-    for places in np.split(order, begins[1:]):
+    for places in _by_series(origins, np.arange(len(origins))):
         start, ends = panel.starts[origins.series[places[0]]], origins.ends[places]
         steps = np.abs(np.diff(panel.values[start : ends.max()].astype("float64"), prepend=np.nan))
         known = np.isfinite(steps)

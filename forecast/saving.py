@@ -10,8 +10,10 @@ imported already, and no others.
 import hashlib
 import importlib
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from reprlib import repr as shortened
@@ -49,20 +51,38 @@ def write(
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"`folder` {str(folder)!r} is a file; give a folder, which is made if it is not there")
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{_SCRATCH}*"):  # by a save that was killed
-        rmtree(left)
-    with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
-        scratch_arrays, scratch_note = Path(scratch) / "arrays", Path(scratch) / "note"
-        # Arrays that are not contiguous would be written out of order.
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, scratch_arrays)
-        checksum = _checksum(scratch_arrays)
-        scratch_note.write_bytes(seal({"format": FORMAT, "foretell": __version__, **note}, checksum))
-        kept = folder / _arrays_name(what, checksum)
-        scratch_arrays.replace(kept)
-        scratch_note.replace(folder / f"{what}.json")  # from here on the new one is what was saved
-    for old in folder.glob(f"{what}-*.safetensors"):
-        if old != kept:
-            old.unlink()
+    with _held(folder, alone=True):
+        for left in folder.glob(f"{_SCRATCH}*"):  # by a save that was killed
+            rmtree(left)
+        with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
+            scratch_arrays, scratch_note = Path(scratch) / "arrays", Path(scratch) / "note"
+            # Arrays that are not contiguous would be written out of order.
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, scratch_arrays)
+            checksum = _checksum(scratch_arrays)
+            scratch_note.write_bytes(seal({"format": FORMAT, "foretell": __version__, **note}, checksum))
+            kept = folder / _arrays_name(what, checksum)
+            scratch_arrays.replace(kept)
+            scratch_note.replace(folder / f"{what}.json")  # from here on the new one is what was saved
+        for old in folder.glob(f"{what}-*.safetensors"):
+            if old != kept:
+                old.unlink()
+
+
+@contextmanager
+def _held(folder: Path, alone: bool) -> Iterator[None]:
+    """Let other processes wait that would write into a folder meanwhile or, if alone, read; not so on Windows."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # file systems that know no locks
+            fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
 
 
 def read(folder: str | Path, what: str = "forecaster") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -74,11 +94,16 @@ def read(folder: str | Path, what: str = "forecaster") -> tuple[dict[str, Any], 
     ValueError: a file that is not as it was written, or in a format that this version does not read.
 
     """
-    from safetensors.numpy import load_file
-
     folder, note_name = _path(folder), f"{what}.json"
     if not (folder / note_name).is_file():
         raise FileNotFoundError(f"`folder` {str(folder)!r} has no {note_name}: give a folder that save(folder) wrote")
+    with _held(folder, alone=False):
+        return _read(folder, note_name, what)
+
+
+def _read(folder: Path, note_name: str, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    from safetensors.numpy import load_file
+
     text = (folder / note_name).read_bytes()
     try:
         note = json.loads(text)

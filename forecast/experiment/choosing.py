@@ -13,6 +13,7 @@ from forecast.experiment.arguments import find_class
 from forecast.experiment.faults import ConfigError, nearest
 from forecast.experiment.numerals import percent
 from forecast.experiment.verdict import BASELINE
+from forecast.experiment.wording import as_options
 from forecast.forecaster import DECILES, Forecaster
 from forecast.frame import Panel
 
@@ -113,7 +114,8 @@ def compare(
         try:
             ledgers.append(backtest(panel, {label: model}, plan, seeds=[seed if seed_of(model) else 0]))
         except Exception as error:  # whatever a model, of the user's own perhaps, raises: the others go on
-            failed[label] = f"{type(error).__name__}: {error}" if type(error).__module__ == "builtins" else str(error)
+            kind = f"{type(error).__name__}: " if type(error).__module__ == "builtins" else ""
+            failed[label] = f"{kind}{as_options(str(error))}"
         told = f"failed: {failed[label]}" if label in failed else "done"
         say(f"[{number}/{len(models)}] {label}: {told}")
     if not ledgers:

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from forecast.ahead import check_known, with_future
 from forecast.evaluation import Plan
 from forecast.experiment.choosing import CANDIDATES, Comparison, compare, comparison_plan, model_named
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import Layout, OwnTable, read_table
 from forecast.experiment.wording import Notes, in_options
 from forecast.forecaster import Forecaster
-from forecast.frame import Panel, check_frame
+from forecast.frame import Panel, Roles, check_frame
+from forecast.origins import origins_of
 from forecast.plots.extent import count
 
 _BEST, _RULE = "best", "SeasonalNaive"
@@ -133,6 +135,9 @@ def _with_new(task: Task, notes: Notes) -> Predicted:
             f"error: `--horizon` is {horizon}, and the longest series has {longest} values: ask for fewer steps, give "
             f"more history, or name a rule, such as `--model {_RULE}`"
         )
+    if model is None or model.reads_covariates:
+        # Fitting may take long: what a forecast will need has to be there before.
+        check_known(panel if future is None else with_future(panel, future, door), origins_of(panel, None), horizon)
     if model is None:
         name, comparison = _choose(task, panel, horizon, notes)
         model = _model(task, name, horizon)
@@ -160,10 +165,9 @@ def _choose(task: Task, panel: Panel, horizon: int, notes: Notes) -> tuple[str, 
 
 def _with_saved(task: Task, folder: Path, notes: Notes) -> Predicted:
     """Forecast with a saved forecaster, from its own history or a table."""
-    if task.steps is not None:
-        raise ConfigError("error: `--steps` is for a network that is trained, which a saved one is not: leave it out")
     forecaster = Forecaster.load(folder)
     fitted, door = forecaster.panel_of(None), dict(forecaster.door_)
+    _check_nothing_new(task, str(fitted.calendar.freq), door.get("roles") or Roles())
     theirs = {"unique_id": "unique_id", "ds": "ds", "y": "y", **(door.get("columns") or {})}
     # A table that calls its series as we do may have been one without such a column.
     own_id = theirs["unique_id"] if theirs["unique_id"] != "unique_id" else None
@@ -184,6 +188,23 @@ def _with_saved(task: Task, folder: Path, notes: Notes) -> Predicted:
         future = read.frame.rename(columns={read.layout.columns[name]: theirs[name] for name in theirs})
     forecasts = forecaster.predict(panel, future=future, horizon=task.horizon, quantile_levels=task.levels or None)
     return Predicted(pd.DataFrame(forecasts), str(folder), forecaster, panel, layout, ())
+
+
+def _check_nothing_new(task: Task, freq: str, roles: Roles) -> None:
+    """Refuse options that only a fit could follow, unless they say what the fit of a saved forecaster followed."""
+    if task.steps is not None:
+        raise ConfigError("error: `--steps` is for a network that is trained, which a saved one is not: leave it out")
+    if task.freq not in (None, freq):
+        raise ConfigError(f"error: `--freq` is {task.freq!r}, that of the saved forecaster {freq!r}: leave it out")
+    if task.gaps is not None and task.data is None:
+        raise ConfigError("error: `--gaps` is for a table, and none is given: leave it out, or name one with `--data`")
+    asked = task.names.get("roles", roles)
+    if sorted(asked.uses()) != sorted(roles.uses()) or asked.delayed != roles.delayed:
+        told = ", ".join(f"{column} ({role})" for column, role in roles.uses()) or "none"
+        raise ConfigError(
+            f"error: the columns that a saved forecaster reads are those of its fit, here {told}: leave other "
+            "`--known`, `--past`, `--static`, `--delayed` and `--weight` out"
+        )
 
 
 def _model(task: Task, name: str, horizon: int) -> Forecaster:

@@ -11,11 +11,11 @@ _IN_A_COMMAND = {
     r"\b(gaps|freq)=[\"'](\w+)[\"']": r"`--\1 \2`",
     r"`(freq|gaps|horizon|future|cutoffs|stride|seed|steps)`": r"`--\1`",
     r"`n_folds`": "`--folds`",
-    r"`quantile_levels`": "`--levels`",
+    r" with `min_history` = \d+ observed values": "",
     r"Remove them with frame\.drop_duplicates\([^)]*\), or aggregate": (
         "Keep one of each, or add them up; the column that tells several series apart is named with `--id`"
     ),
-    r", or leave the short ones out: short=.drop.": "",
+    r"leave the short ones out: short=.drop.": "take the short ones out of the table",
     r"by NaN where they are unknown, or rescale": "leave the field empty where a value is unknown, or rescale",
     r"roles=Roles\((\w+)=\([^)]*\)\)": r"`--\1`",
     r"; forecaster\.future_frame\(\) gives the rows to fill in": "",
@@ -43,7 +43,7 @@ class Notes:
             warnings.simplefilter("default")
             yield
         told = [warning for warning in caught if issubclass(warning.category, UserWarning)]
-        self.take(*(" ".join(str(warning.message).split()) for warning in told))
+        self.take(*(as_options(str(warning.message)) for warning in told))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Roles: which columns of a frame are covariates or weights, and when they are known."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,12 +31,13 @@ class Roles:
     def __post_init__(self) -> None:
         for role in ("static", "known", "past"):
             columns = getattr(self, role)
-            if columns is None or isinstance(columns, Iterator):  # which can be gone through once
-                object.__setattr__(self, role, tuple(columns or ()))
+            listed = isinstance(columns, Iterable) and not isinstance(columns, str | bytes | Mapping | Set)
+            if columns is None or listed:  # a set has no order
+                object.__setattr__(self, role, () if columns is None else tuple(columns))
 
     def columns(self) -> list[str]:
-        """Give every column that has a role. Raises as `uses`."""
-        return [column for column, _ in self.uses()]
+        """Give every column that has a role."""
+        return [*self.static, *self.known, *self.past, *self.delayed, *self._weights()]
 
     def uses(self) -> list[tuple[str, str]]:
         """Give every column that has a role, with the role.
@@ -47,18 +48,13 @@ class Roles:
         ValueError: a delay that is no whole number of 1 or more.
 
         """
-        named: dict[str, Iterable] = {
-            "static": self.static,
-            "known": self.known,
-            "past": self.past,
-            "delayed": self.delayed,
-        }
+        named: dict[str, Iterable] = {"static": self.static, "known": self.known, "past": self.past}
         for role, columns in named.items():
             if isinstance(columns, str):
                 raise TypeError(
                     f"`roles`: {role} is the text {columns!r}; allowed: several names, as in ({columns!r},)"
                 )
-            if not isinstance(columns, Iterable) or isinstance(columns, Set):  # a set has no order
+            if not isinstance(columns, tuple | Mapping):
                 raise TypeError(f"`roles`: {role} is {columns!r}; allowed: a list of names")
         if not isinstance(self.delayed, Mapping):
             raise TypeError(f"`roles`: delayed is {self.delayed!r}; allowed: column -> steps, such as {{'sales': 2}}")
@@ -70,7 +66,7 @@ class Roles:
                 )
         if isinstance(self.weight, list | tuple):
             raise TypeError(f"`roles`: weight is {self.weight!r}; allowed: the name of one column")
-        named["weight"] = self._weights()
+        named |= {"delayed": self.delayed, "weight": self._weights()}
         return [(column, role) for role, columns in named.items() for column in columns]
 
     def _weights(self) -> tuple[str, ...]:

@@ -162,6 +162,7 @@ def rows_of(
         raise TypeError(f"`columns` is {columns!r}; allowed: our name -> the frame's, such as {{'y': 'sales'}}")
     if not isinstance(roles, Roles):
         raise TypeError(f"`roles` is {roles!r}; allowed: Roles(known=('price',)) and the like, from forecast")
+    roles.uses()  # raises for names that are none
     frame, form, unused = as_pandas(frame, {key: columns.get(key, key) for key in keys}, roles.columns())
     names = _names_of(frame, columns, roles, keys)
     stamps = pd.Series(frame[names[TIME]])

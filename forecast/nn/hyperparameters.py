@@ -13,8 +13,8 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type] (subclasses are dataclasses)
             value, place = getattr(self, field.name), f"`{field.name}` of {type(self).__name__}"
-            if isinstance(value, Number) and hasattr(value, "item"):  # of numpy
-                value = value.item()
+            if isinstance(value, Number) and (item := getattr(value, "item", None)):  # of numpy
+                value = item()
                 object.__setattr__(self, field.name, value)
             if not _is_one(value, field.type):
                 or_none = ", or None" if field.type == int | None else ""

@@ -90,9 +90,16 @@ def config(data, tmp_path):
 
 
 @pytest.fixture
-def undrawn(monkeypatch):
-    """Leave out the plots and the report, which take most of the time of a small run."""
-    from forecast.experiment import report, results
+def unplotted(monkeypatch):
+    """Leave out the files of plots; the report still draws its own."""
+    from forecast.experiment import results
 
     monkeypatch.setattr(results, "_write_plots", lambda *given: None)
+
+
+@pytest.fixture
+def undrawn(unplotted, monkeypatch):
+    """Leave out the plots and the report, which take most of the time of a small run."""
+    from forecast.experiment import report
+
     monkeypatch.setattr(report, "write_report", lambda path, chapters, title: path.write_text(title))

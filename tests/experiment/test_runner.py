@@ -108,7 +108,7 @@ def test_the_folder_holds_all_that_is_promised(whole, tiny):
     assert "Fast" in whole.report.read_text()
 
 
-def test_a_second_run_computes_nothing_and_gives_the_same(whole, tiny):
+def test_a_second_run_computes_nothing_and_gives_the_same(whole, tiny, unplotted):
     before = {name: (whole.folder / name).read_bytes() for name in ("summary.csv", "report.html", "folds.csv")}
     results, noted = run(tiny, whole.folder)
     assert noted.outcomes == ["stored"] * 8
@@ -119,7 +119,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same(whole, tiny):
     pd.testing.assert_frame_equal(results.summary, whole.summary)
 
 
-def test_results_are_rebuilt_from_the_store_alone(whole, tmp_path):
+def test_results_are_rebuilt_from_the_store_alone(whole, tmp_path, unplotted):
     before = {name: (whole.folder / name).read_bytes() for name in ("summary.csv", "report.html", "cells.csv")}
     for name in before:
         (whole.folder / name).unlink()
@@ -226,7 +226,7 @@ def test_changed_data_are_computed_anew(config, data, tmp_path, undrawn):
     assert run(path, out)[1].outcomes == ["done"] * 4
 
 
-def test_a_cell_that_fails_is_a_row_with_its_traceback_and_the_others_go_on(config, tmp_path, own_models):
+def test_a_cell_that_fails_is_a_row_with_its_traceback_and_the_others_go_on(config, tmp_path, own_models, unplotted):
     forecasters = '{SeasonalNaive: , bad: {type: "lab_models:Failing"}, half: {type: "lab_models:FailingWithSeedOne"}}'
     path = config("seeds: [0, 1]", forecasters=forecasters)
     results, noted = run(path, tmp_path / "out")

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from forecast.frame import FrameError, Panel, check_frame
 
+# What float32 loses is compared as float32; that it is told of is in test_schema.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*one number in float32")
+
 try:
     import narwhals  # noqa: F401
     import polars as pl

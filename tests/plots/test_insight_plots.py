@@ -387,8 +387,9 @@ def test_a_warning_of_the_field_is_told_below_axes_that_are_given_too():
 @pytest.mark.parametrize("plot", FRAMES, ids=lambda plot: plot.__name__)
 def test_what_is_no_measure_spoils_no_picture(plot, odd):
     table = FRAMES[plot]()
-    numbers = [column for column in table.columns if table[column].dtype.kind == "f"]
-    table[numbers] = np.resize(odd, (len(table), 1))
+    for column in table.columns:
+        if table[column].dtype.kind == "f":
+            table[column] = np.resize(odd, len(table))
     ax = Figure().add_subplot()
     assert render(plot(table, ax=ax)).axes[0] is ax
 
