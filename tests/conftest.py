@@ -1,6 +1,11 @@
-"""For all tests: data come from the repository, whatever folder of data the machine has."""
+"""For all tests: one thread each, and data from the repository, whatever folder of data the machine has."""
+
+import os
 
 import pytest
+
+# Tests run in as many processes as the machine has cores; threads of each would wait for those of the others.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @pytest.fixture(autouse=True, scope="session")
