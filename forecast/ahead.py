@@ -1,6 +1,6 @@
 """Known covariates ahead of a panel: put there from a frame, asked for where they are missing. S series, H horizon."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ _GATHERED = 1 << 22  # values looked at together: bounds memory
 _HELP = "forecaster.future_frame() gives the rows to fill in"
 
 
-def with_future(panel: Panel, future, door: Mapping[str, Any]) -> Panel:
+def with_future(panel: Panel, future, door: Mapping[str, Any], others: Iterable = ()) -> Panel:
     """Give the panel with what a frame says of its known covariates after the end of each series.
 
     Parameters
@@ -25,6 +25,7 @@ def with_future(panel: Panel, future, door: Mapping[str, Any]) -> Panel:
     future: a frame with id, stamp and every known column; its rows up to a series' end are not read, nor are its other
         columns. It may leave out series and rows: `check_known` tells whether what is needed is there.
     door: the options of `fit`, of which `columns` and `unsorted` hold here too.
+    others: ids of series beside those of the panel, of which there may be rows that are not used.
 
     Raises
     ------
@@ -41,12 +42,12 @@ def with_future(panel: Panel, future, door: Mapping[str, Any]) -> Panel:
         )
     options = {name: door[name] for name in ("columns", "unsorted") if name in door}
     try:
-        told, calendar = check_future(future, panel, **options)
+        told, calendar = check_future(future, panel, **options, others=others)
     except (FrameError, TypeError) as error:
         raise type(error)(f"`future`: {error}. {_HELP}") from error
     given = told.stops > told.starts
     ends = told.first + (told.stops - told.starts) - 1
-    if not (given & (ends > panel.last)).any():
+    if given.any() and not (given & (ends > panel.last)).any():
         series = int(given.argmax())
         raise FrameError(
             f"`future` has no row after the end of its series: {panel.id_of(series)!r} ends at "

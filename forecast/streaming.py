@@ -216,7 +216,7 @@ class Stream:
         given = panel.covariates or nothing
         panel = replace(panel, covariates=replace(given, static=_filled_up(given.static, nothing.static)))
         if future is not None:
-            panel = with_future(panel, future, self.forecaster.door_)
+            panel = with_future(panel, future, self.forecaster.door_, others=self.ends.ids)
         check_known(panel, origins_of(panel), self.forecaster.horizon)
         return panel
 

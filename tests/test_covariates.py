@@ -1,5 +1,6 @@
 """Covariates from a table to a forecast: they reach every network, are read when they are known, and help."""
 
+import copy
 import warnings
 from itertools import product
 
@@ -134,6 +135,19 @@ def test_a_series_that_begins_in_a_stream_brings_its_static_covariates():
     found = stream.update(new, future=KNOWN[KNOWN["unique_id"] == "s2"])
     expected = forecaster.predict(new, future=KNOWN[KNOWN["unique_id"] == "s2"])
     same(found, expected, rtol=1e-4)
+
+
+def test_the_future_of_all_series_serves_an_update_of_some():
+    stream = network().fit(FRAME, roles=STREAMED).stream()
+    row = WHOLE[(WHOLE["unique_id"] == "s1") & (WHOLE["ds"] == "2024-03-05")]
+    later = WHOLE.assign(ds=WHOLE["ds"] + pd.Timedelta(days=1))  # as long as the horizon after the row
+    whole = pd.concat([WHOLE, later.groupby("unique_id").tail(1)]).sort_values(["unique_id", "ds"])
+    own = copy.deepcopy(stream).update(row, future=whole[whole["unique_id"] == "s1"])
+    same(stream.update(row, future=whole), own)
+    with pytest.raises(FrameError, match="series 's9' is not in the data"):
+        stream.predict(future=whole.replace({"unique_id": {"s2": "s9"}}))
+    with pytest.raises(FrameError, match="series 's1': `price` is not known"):
+        stream.update(row.assign(ds=row["ds"] + pd.Timedelta(days=1)), future=whole[whole["unique_id"] == "s0"])
 
 
 def test_a_stream_asks_for_what_is_known_ahead_and_refuses_what_comes_late():

@@ -1,6 +1,6 @@
 """The future at the door: what a frame says of known covariates, for the series of a panel."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from forecast.frame.schema import ID, TIME, rows_of
 
 
 def check_future(
-    frame, panel: Panel, *, columns: Mapping[str, str] | None = None, unsorted: str = "error"
+    frame, panel: Panel, *, columns: Mapping[str, str] | None = None, unsorted: str = "error", others: Iterable = ()
 ) -> tuple[Covariates, Calendar]:
     """Check a frame of known covariates; give what it says of the series of a panel, NaN where it says nothing.
 
@@ -26,6 +26,7 @@ def check_future(
         read. Rows may be left out. Id and stamp may be named as in the panel's frame, or `unique_id` and `ds`.
     panel: it has known covariates.
     columns, unsorted: as in `check_frame`.
+    others: ids of series beside those of the panel, of which there may be rows that are not used.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def check_future(
     named = _names_in(frame)
     columns = {name: theirs for name, theirs in (columns or {}).items() if theirs in named or name not in named}
     rows, begins = rows_of(frame, columns, roles, unsorted, keys=(ID, TIME))
-    series = _places_in(panel, rows.ids[begins])
+    series = _places_in(panel, rows.ids[begins], others)
     rows = in_calendar(rows, panel.calendar)
     calendar = panel.calendar.with_stamps(rows.stamps)
     check_axis(rows, begins, calendar, gaps="mask")
@@ -66,7 +67,7 @@ def check_future(
     nothing = Table((), np.empty((len(panel), 0), dtype="float32"))
     ranges = [np.zeros(len(panel), dtype="int64") for _ in range(3)]
     for whole, found in zip(ranges, (starts, stops, first), strict=True):
-        whole[series] = found
+        whole[series[series >= 0]] = found[series >= 0]
     return Covariates(nothing, nothing, Table(table.columns, numbers), *ranges), calendar
 
 
@@ -80,9 +81,9 @@ def _names_in(frame) -> list:
     return frame.collect_schema().names() if isinstance(frame, nw.DataFrame | nw.LazyFrame) else []
 
 
-def _places_in(panel: Panel, ids: pd.Index) -> np.ndarray:
-    """Give the position in the panel of each id."""
-    places = {name: place for place, name in enumerate(panel.ids)}
+def _places_in(panel: Panel, ids: pd.Index, others: Iterable) -> np.ndarray:
+    """Give the position in the panel of each id, -1 for one of the others."""
+    places = dict.fromkeys(others, -1) | {name: place for place, name in enumerate(panel.ids)}
     if unknown := [name for name in ids if name not in places]:
         name = plain(unknown[0])
         own = panel.id_of(0)
