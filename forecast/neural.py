@@ -16,7 +16,7 @@ from lightning.pytorch import Callback, Trainer
 
 from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
 from forecast.checkpoint import Checkpoint, fit_of
-from forecast.data import WindowDataModule, groups_before, windows_before
+from forecast.data import WindowDataModule
 from forecast.encoding import Encoding
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel
@@ -31,6 +31,7 @@ from forecast.schedule import Schedule, trainer_arguments
 from forecast.streaming import Stream
 from forecast.training import BestWeights, NetworkTraining, Told, Training, check_trainer
 from forecast.warm_start import check_alike, take_weights
+from forecast.windows import groups_before, windows_before
 
 _PREDICTION_BATCH = 1024
 

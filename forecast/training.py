@@ -13,11 +13,11 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 
-from forecast.data import Batch
 from forecast.nn.losses import pinball
 from forecast.nn.network import ALL, LAST, ForecastNetwork
 from forecast.params import plain_numbers
 from forecast.progress import Bar
+from forecast.windows import Batch
 
 LEAST_READ = 8  # values that must have been read before an origin counts: a scale of fewer is mostly chance
 _PATIENCE = 5  # "auto"

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from forecast.data import WindowDataModule, WindowIndex, Windows, groups_before, windows_before
+from forecast.data import WindowDataModule
 from forecast.frame import FrameError, check_frame
 from forecast.origins import origins_of
+from forecast.windows import WindowIndex, Windows, groups_before, windows_before
 
 T, H, P = 12, 4, 4
 

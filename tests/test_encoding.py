@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from forecast.data import Windows
 from forecast.encoding import Category, Encoded, Encoding, Number, Part
 from forecast.frame import FrameError, Roles, check_frame
 from forecast.frame.features import calendar_features
+from forecast.windows import Windows
 
 ROLES = Roles(static=("size", "city"), known=("price", "kind"), past=("rain",), delayed={"returns": 3, "mood": 1})
 STEPS, AHEAD = 7, 4

@@ -40,11 +40,12 @@ from forecast import (
     check_frame,
     score,
 )
-from forecast.data import WindowDataModule, windows_before
+from forecast.data import WindowDataModule
 from forecast.evaluation import Ledger, skill
 from forecast.nn import BACKBONES, DECODERS, LSTM
 from forecast.origins import origins_within
 from forecast.training import LEAST_READ, NetworkTraining
+from forecast.windows import windows_before
 
 HERE = Path(__file__)
 OWN = "test_user_reports.py::"

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from forecast.data import groups_before, windows_before
 from forecast.export.program import Run, roles_of
 from forecast.frame import Panel
 from forecast.origins import Origins, origins_of
+from forecast.windows import groups_before, windows_before
 
 if TYPE_CHECKING:
     from forecast.neural import NeuralForecaster

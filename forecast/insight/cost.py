@@ -22,7 +22,6 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from forecast.data import Batch
 from forecast.forecaster import DECILES
 from forecast.insight.memory import peak_bytes, saved_bytes
 from forecast.nn import Backbone, Direct, ForecastNetwork
@@ -32,6 +31,7 @@ from forecast.nn.states import tensors_of
 from forecast.nn.streaming import Streams
 from forecast.params import check_positive
 from forecast.training import NetworkTraining, Training
+from forecast.windows import Batch
 
 LENGTHS = tuple(2**power for power in range(6, 14))
 COSTS = ["backbone", "family", "patch_length", "length", "mode", "seconds", "bytes", "parameters"]

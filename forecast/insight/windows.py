@@ -8,7 +8,6 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from forecast.data import groups_before, windows_before
 from forecast.forecaster import Forecaster, check_positive
 from forecast.frame import FrameError, Panel
 from forecast.neural import NeuralForecaster
@@ -16,6 +15,7 @@ from forecast.nn import ForecastNetwork
 from forecast.nn.covariates import Covariates
 from forecast.nn.network import Patches
 from forecast.origins import Origins, ordinals_of, origins_of
+from forecast.windows import groups_before, windows_before
 
 
 class MissingPart(ValueError):
