@@ -188,13 +188,25 @@ def test_an_unknown_category_is_forecast_with_one_warning():
     assert np.isfinite(numbers(forecast)).all()
 
 
+def hours() -> pd.DataFrame:
+    stamps = pd.date_range("2024-01-01", periods=600, freq="h", tz="Europe/Berlin")
+    return pd.DataFrame({"unique_id": "a", "ds": stamps, "y": np.random.default_rng(0).normal(size=600)})
+
+
+def test_holidays_are_read_where_they_are_asked_for():
+    pytest.importorskip("holidays", reason="needs the extra `calendar`")
+    hourly = hours()
+    asked, blind = (network(calendar=names).fit(hourly) for names in (("weekend", "holidays:DE"), ("weekend",)))
+    assert (numbers(asked.predict()) != numbers(blind.predict())).any()
+    easter = hourly.assign(ds=hourly["ds"] + pd.Timedelta(weeks=10))  # to 3 April, past Good Friday and Easter Monday
+    moved = hourly.assign(ds=hourly["ds"] + pd.Timedelta(weeks=24))
+    assert (numbers(asked.predict(easter)) != numbers(asked.predict(moved))).any()
+
+
 def test_the_calendar_is_read_where_it_is_asked_for():
-    hourly = pd.DataFrame(
-        {"unique_id": "a", "ds": pd.date_range("2024-01-01", periods=600, freq="h", tz="Europe/Berlin"), "y": 0.0}
-    )
-    hourly["y"] = np.random.default_rng(0).normal(size=600)
-    asked = network(calendar=("hour", "weekday", "holidays:DE")).fit(hourly)
-    assert asked.encoding_.calendar == ("hour", "weekday", "holidays:DE")
+    hourly = hours()
+    asked = network(calendar=("hour", "weekday")).fit(hourly)
+    assert asked.encoding_.calendar == ("hour", "weekday")
     automatic = network(calendar="auto").fit(hourly)
     assert automatic.encoding_.calendar == ("hour", "weekday", "yearday")
     assert np.isfinite(numbers(automatic.predict())).all()
