@@ -231,7 +231,7 @@ def test_networks_are_searched_by_what_is_inside_their_backbone():
 
 def test_frames_of_polars_are_searched_as_those_of_pandas():
     polars = pytest.importorskip("polars")
-    for frame in (polars.from_pandas(FRAME), FRAME):
+    for frame in (polars.DataFrame({name: FRAME[name].to_list() for name in FRAME}), FRAME):
         scores = cross_val_score(Searchable(SeasonalNaive(HORIZON)), frame, cv=folds_of(PLAN, frame))
         assert (
             scores.tolist()

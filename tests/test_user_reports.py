@@ -267,6 +267,11 @@ KNOWN = AHEAD[["unique_id", "ds", "price", "kind"]]
 FRAME = WHOLE.drop(AHEAD.index).reset_index(drop=True)
 
 
+def in_polars(frame):
+    """The frame in polars, without pyarrow."""
+    return pytest.importorskip("polars").DataFrame({name: frame[name].to_list() for name in frame})
+
+
 def network(backbone="lstm", decoder="direct", horizon=HORIZON, **options) -> NeuralForecaster:
     options = {"training": Training(steps=3), "context_length": 16, "patch_length": 4} | options
     return NeuralForecaster(BACKBONES[backbone](width=8), horizon, decoder=decoder, **options)
@@ -661,7 +666,7 @@ def test_categories_of_every_kind_of_value_are_saved_with_a_network(values, tmp_
 @pytest.mark.parametrize("kind", ["polars", "arrow", "text", "periods"])
 def test_a_stream_answers_in_the_kind_of_frame_that_it_began_with(kind, tmp_path):
     convert = {
-        "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+        "polars": in_polars,
         "arrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame, preserve_index=False),
         "text": lambda frame: frame.assign(ds=frame["ds"].astype(str)),
         "periods": lambda frame: frame.assign(ds=frame["ds"].dt.to_period("D")),
@@ -683,7 +688,7 @@ def test_whole_numbers_of_polars_of_any_size_are_read(dtype):
     pl = pytest.importorskip("polars")
     if not hasattr(pl, dtype):
         pytest.skip(f"this polars has no {dtype}")
-    frame = pl.from_pandas(FRAME).with_columns(pl.col("y", "price").cast(getattr(pl, dtype)))
+    frame = in_polars(FRAME).with_columns(pl.col("y", "price").cast(getattr(pl, dtype)))
     panel = check_frame(frame, roles=Roles(known=("price",)))
     np.testing.assert_array_equal(panel.values, frame["y"].cast(pl.Float32).to_numpy())
 
