@@ -49,8 +49,13 @@ class Checkpoint(Callback):
         Raises
         ------
         ValueError: it is of another fit, naming the first argument that differs; or damaged.
+        NotADirectoryError: the folder is a file.
 
         """
+        if Path(self.folder).is_file():
+            raise NotADirectoryError(
+                f"`checkpoint` {str(self.folder)!r} is a file; give a folder, which is made if it is not there"
+            )
         if not saving.is_there(self.folder, _WHAT):
             return
         note, arrays = saving.read(self.folder, _WHAT)

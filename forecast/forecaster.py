@@ -16,7 +16,7 @@ import numpy as np
 
 from forecast import params, saving
 from forecast.forecasts import Forecast
-from forecast.frame import Panel, as_panel
+from forecast.frame import Panel, as_panel, check_frame
 from forecast.origins import Origins
 from forecast.page import page_of
 from forecast.params import check_positive
@@ -26,6 +26,7 @@ from forecast.quantiles import DECILES, check_levels, mean_of, plain_levels
 # All that a model of one's own needs.
 __all__ = ["DECILES", "Forecast", "Forecaster", "NotFittedError", "Origins", "check_positive", "mean_of"]
 
+_DOOR = tuple(signature(check_frame).parameters)[1:]  # the options of the door
 _KEPT_BESIDE = ("panel_", "door_", "shape_")  # attributes of a fit that are no part of what a subclass has learned
 
 
@@ -69,6 +70,9 @@ class Forecaster(Predictor):
         if self.season_length is not None:
             check_positive(season_length=self.season_length)
         own = {one.name for one in signature(self._fit).parameters.values() if one.kind is Parameter.KEYWORD_ONLY}
+        if unknown := [name for name in options if name not in own and name not in _DOOR]:
+            allowed = ", ".join([*_DOOR, *sorted(own)])
+            raise TypeError(f"`{unknown[0]}` is no option of `fit` of {type(self).__name__}; allowed: {allowed}")
         # A copy of itself, since it is emptied now.
         learning = {name: copy(x) if (x := options.pop(name)) is self else x for name in own & options.keys()}
         panel = as_panel(frame, **options)

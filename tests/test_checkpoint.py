@@ -315,3 +315,9 @@ def test_a_fit_that_goes_on_from_another_can_be_stopped_too(tmp_path):
         copy.deepcopy(forecaster).fit(FRAME, checkpoint=tmp_path, continue_from=other)
     forecaster.fit(FRAME, checkpoint=tmp_path, continue_from=earlier)
     same(forecaster, network(decoder=Direct()).fit(FRAME, continue_from=earlier))
+
+
+def test_a_file_in_the_place_of_the_folder_is_told_before_the_fit(tmp_path):
+    (tmp_path / "state").write_text("")
+    with pytest.raises(NotADirectoryError, match=r"`checkpoint` '.*state' is a file; give a folder"):
+        NeuralForecaster("lstm", 4, training=Training(steps=2)).fit(FRAME, checkpoint=tmp_path / "state")

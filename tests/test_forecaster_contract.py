@@ -605,3 +605,9 @@ def test_messages_tell_whole_numbers_as_ids_plainly():
     ]:
         with pytest.raises(FrameError, match=message):
             ask()
+
+
+@every
+def test_an_option_that_fit_does_not_have_is_named_with_those_it_has(pattern):
+    with pytest.raises(TypeError, match=r"`gap` is no option of `fit` of .*; allowed: freq, columns, roles, gaps"):
+        clone(pattern).fit(FRAME, gap="mask")

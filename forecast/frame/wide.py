@@ -1,6 +1,8 @@
 """Wide frames, one column for each series, made long."""
 
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ def from_wide(frame: Any, *, ids: Sequence | None = None, time: Any = None) -> A
     Raises
     ------
     TypeError: `frame` is no frame, or `ids` no list.
-    FrameError: a column that is not there, or comes twice; stamps that are not found.
+    FrameError: a column that is not there, comes twice, or holds no numbers; stamps that are not found.
 
     """
     if isinstance(ids, str):
@@ -45,6 +47,10 @@ def _of_pandas(frame: pd.DataFrame, ids: Sequence | None, time: Any) -> pd.DataF
     names = _columns(frame.columns, ids, time)
     stamps = pd.Series(frame.index if time is None else frame[time].array)
     columns = [frame.iloc[:, frame.columns.get_loc(name)] for name in names]
+    for name, column in zip(names, columns, strict=True):
+        values = column.dropna()
+        if not pd.api.types.is_numeric_dtype(column.dtype) and not all(isinstance(x, Real | Decimal) for x in values):
+            raise _no_series(name, values.iloc[0])
     spans = [_span(column.notna().to_numpy()) for column in columns]
     rows = np.concatenate([np.arange(*span) for span in spans])
     labels = pd.Index(names, dtype=frame.columns.dtype, tupleize_cols=False)
@@ -73,6 +79,9 @@ def _of_others(frame: Any, ids: Sequence | None, time: Any) -> Any:
     names = _columns(pd.Index(wide.columns), ids, time)
     spans = []
     for name in names:
+        values = wide[name].drop_nulls()
+        if len(values) and not (values.dtype.is_numeric() or str(values.dtype) == "Boolean"):
+            raise _no_series(name, values.to_list()[0])
         given = ~wide[name].is_null().to_numpy()
         if wide[name].dtype.is_float():
             given &= ~wide[name].is_nan().fill_null(True).to_numpy()
@@ -95,6 +104,13 @@ def _columns(columns: pd.Index, ids: Sequence | None, time: Any) -> list:
     if not names:
         raise FrameError(f"the frame has no series; got {list(columns)}, with the stamps in {time!r}")
     return names
+
+
+def _no_series(name: Any, value: Any) -> FrameError:
+    return FrameError(
+        f"column `{name}` holds {value!r}, which is no value of a series; allowed: numbers. If it holds the stamps, "
+        f"name it, time={name!r}; else name the series: ids=[...]. A frame that has a column of ids is long already"
+    )
 
 
 def _span(given: np.ndarray) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from forecast.plots.bands import Band, bands_of, draw_cutoff, draw_forecast, draw_values, keys
 from forecast.plots.extent import count, extent
 from forecast.plots.focus import best_of_each
-from forecast.plots.frames import as_pandas, check_columns, chosen, is_series, tail_before
+from forecast.plots.frames import as_pandas, check_columns, check_ledger, chosen, is_series, tail_before
 from forecast.plots.style import families, flat, legend, line_styles, look, panels, say_empty, shorten, time_axis
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def plot_backtest(
     ValueError: a series, forecaster or level that is not there.
 
     """
+    check_ledger(ledger)
     table, where = ledger.forecasts, "the ledger"
     everyone = table["unique_id"].drop_duplicates().tolist()
     shown = chosen("ids", ids, everyone, _MOST_SERIES if ax is None else len(flat(ax)), where)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from forecast.evaluation.metrics import coverage, score
 from forecast.plots.focus import singled_out, told
+from forecast.plots.frames import check_ledger
 from forecast.plots.style import (
     FAINT,
     MUTED,
@@ -37,6 +38,7 @@ def plot_calibration(ledger: Ledger, *, ax: Axes | None = None) -> Figure:
     below it, it is too narrow (too sure), above it too wide. Of more than a dozen forecasters the best of each family
     under each decoder are named, and the others are faint.
     """
+    check_ledger(ledger)
     pairs, named = central_pairs(ledger.quantile_levels), singled_out(ledger)
     with look():
         figure, ax = panel(ax, (7.0, max(4.4, line_height(len(named)))))

@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from forecast.evaluation.effects import balanced, effects
 from forecast.plots.extent import extent
+from forecast.plots.frames import check_ledger
 from forecast.plots.style import (
     FAINT,
     INK,
@@ -48,6 +49,7 @@ def plot_effects(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | 
     `ax` holds as many axes as panels; one takes the table alone. Raises ValueError where `baseline` or any network is
     not in the ledger, or `ax` holds more axes than there are panels.
     """
+    check_ledger(ledger)
     cells = effects(ledger, baseline).cells
     rows = _rows(cells)
     decoders = sorted(cells["decoder"].unique(), key=lambda name: name != "direct")

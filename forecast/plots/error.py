@@ -13,6 +13,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from forecast.evaluation.metrics import score, skill
 from forecast.plots.extent import count, extent
 from forecast.plots.focus import singled_out, told
+from forecast.plots.frames import check_ledger
 from forecast.plots.style import (
     FAINT,
     families,
@@ -50,6 +51,7 @@ def plot_error_by_step(ledger: Ledger, metric: str = "mase", *, ax: Axes | None 
     Of more than a dozen forecasters the best of each family under each decoder are named, and the others are faint.
     `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
     """
+    check_ledger(ledger)
     with look():
         named = singled_out(ledger)
         figure, ax = panel(ax, (7.0, line_height(len(named))))
@@ -67,6 +69,7 @@ def plot_error_by_cutoff(ledger: Ledger, metric: str = "mase", *, ax: Axes | Non
     Of more than a dozen forecasters the best of each family under each decoder are named, and the others are faint.
     `metric` is a column of `forecast.evaluation.metrics.score`, or "skill". Raises ValueError for any other name.
     """
+    check_ledger(ledger)
     with look():
         named = singled_out(ledger)
         figure, ax = panel(ax, (7.0, line_height(len(named))))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from forecast.plots.bands import bands_of, draw_cutoff, draw_forecast, draw_values, keys
 from forecast.plots.extent import count, extent
 from forecast.plots.focus import best_of_each
-from forecast.plots.frames import as_pandas, chosen, is_series, tail_before
+from forecast.plots.frames import as_pandas, check_ledger, chosen, is_series, tail_before
 from forecast.plots.style import INK, MUTED, families, family_colours, legend, look, panels, shorten, time_axis
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def plot_forecasts(
 
     Raises ValueError that names the argument where a series, cutoff or forecaster is not in the ledger.
     """
+    check_ledger(ledger)
     table, where = ledger.forecasts, "the ledger"
     ids = chosen("ids", ids, list(table["unique_id"].unique()), 3, where)
     cutoff = _cutoff(table, cutoff)

@@ -25,6 +25,13 @@ def as_pandas(table: Any, name: str, *, stamps: Sequence[str] = ()) -> pd.DataFr
     return table.assign(**found) if found else table
 
 
+def check_ledger(ledger: Any) -> None:
+    """Refuse what is no ledger. Raises TypeError."""
+    if not hasattr(ledger, "forecasts") or not hasattr(ledger, "fits"):
+        came = f"{type(ledger).__module__}.{type(ledger).__name__}"
+        raise TypeError(f"`ledger` must be a Ledger, as backtest gives it; got {came}")
+
+
 def check_columns(table: pd.DataFrame, name: str, columns: Sequence[str]) -> None:
     """Refuse a frame that lacks a column or has no row. Raises ValueError."""
     missing = [column for column in columns if column not in table.columns]

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from forecast.evaluation.metrics import skill
 from forecast.plots.extent import extent
+from forecast.plots.frames import check_ledger
 from forecast.plots.style import (
     FAINT,
     INK,
@@ -39,6 +40,7 @@ def plot_skill(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | No
 
     Raises ValueError where `baseline` is not in the ledger.
     """
+    check_ledger(ledger)
     table = skill(ledger, baseline)
     means = dict(zip(table["forecaster"], table["skill"].to_numpy(float), strict=True))
     seeds = skill(ledger, baseline, by=("forecaster", "seed"))

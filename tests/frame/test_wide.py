@@ -61,7 +61,7 @@ def test_columns_may_be_chosen_and_their_dtypes_stay():
     long = from_wide(frame, ids=["a", "z"])
     assert long["unique_id"].tolist() == ["a"] * 2 + ["z"] * 4
     assert long["y"].dtype == "Int64"
-    with pytest.raises(FrameError, match="column `y` must hold numbers; got 'x'"):
+    with pytest.raises(FrameError, match="column `note` holds 'x', which is no value of a series"):
         check_frame(from_wide(frame[["note"]]))
 
 
@@ -113,3 +113,16 @@ def test_what_is_no_wide_frame_is_refused(arguments, error, message):
     for frame in [None, [1, 2], {"a": [1]}, pd.Series([1.0])]:
         with pytest.raises(TypeError, match="a column for each series; got"):
             from_wide(frame)
+
+
+@pytest.mark.parametrize(("column", "values"), [("unique_id", ["a", "b"]), ("ds", pd.date_range("2024", periods=2))])
+def test_a_column_that_holds_no_numbers_is_no_series(column, values):
+    frame = pd.DataFrame({"north": [1.0, 2.0], column: values})
+    with pytest.raises(FrameError, match=f"column `{column}` holds .* no value of a series; allowed: numbers"):
+        from_wide(frame)
+
+
+def test_a_column_of_polars_that_holds_no_numbers_is_no_series():
+    frame = pytest.importorskip("polars").DataFrame({"ds": [pd.Timestamp("2024-01-01")], "kind": ["a"]})
+    with pytest.raises(FrameError, match="column `kind` holds 'a', which is no value"):
+        from_wide(frame)

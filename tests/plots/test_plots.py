@@ -523,3 +523,20 @@ def test_the_table_of_a_plan_is_drawn_as_it_comes(synthetic, clock):
     keys = [text.get_text() for text in ax.get_legend().get_texts()]
     assert keys == ["training", "pale: fit reused", "cutoff", "forecast and scored"]
     assert len(bars(ax)["#d55e00"]) == 3
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        plots.plot_backtest,
+        plots.plot_calibration,
+        plots.plot_effects,
+        plots.plot_error_by_cutoff,
+        plots.plot_error_by_step,
+        plots.plot_forecasts,
+        plots.plot_skill,
+    ],
+)
+def test_what_is_no_ledger_is_refused_by_its_name(draw):
+    with pytest.raises(TypeError, match=r"`ledger` must be a Ledger, as backtest gives it; got pandas.*DataFrame"):
+        draw(pd.DataFrame({"y": [1.0]}))
