@@ -13,6 +13,7 @@ _HOMES = {
     "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame", "from_wide"],
     "forecast.forecaster": ["Forecaster"],
     "forecast.baselines": ["Drift", "NLinear", "Naive", "SeasonalNaive", "WindowAverage"],
+    "forecast.calibrated": ["Calibrated"],
     "forecast.neural": ["NeuralForecaster"],
     "forecast.streaming": ["Stream"],
     "forecast.training": ["Training"],
@@ -45,6 +46,7 @@ __all__ = sorted([*_HOME_OF, "__version__"])  # pyright: ignore[reportUnsupporte
 
 if TYPE_CHECKING:
     from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+    from forecast.calibrated import Calibrated
     from forecast.catalog import load
     from forecast.evaluation import Ledger, Plan, backtest, score, skill
     from forecast.experiment import run_experiment

@@ -1,5 +1,9 @@
-"""Known covariates ahead of a panel: put there from a frame, asked for where they are missing. S series, H horizon."""
+"""Known covariates ahead of a panel: put there from a frame, asked for where they are missing.
 
+S series, H horizon, F forecasted columns.
+"""
+
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.frame import ID, TIME, FrameError, Panel
-from forecast.frame.covariates import Covariates
+from forecast.frame.covariates import NEVER, Covariates
 from forecast.frame.future import check_future
 from forecast.origins import Origins, ordinals_of, origins_of
 
@@ -19,11 +23,14 @@ _HELP = "forecaster.future_frame() gives the rows to fill in"
 def with_future(panel: Panel, future, door: Mapping[str, Any], others: Iterable = ()) -> Panel:
     """Give the panel with what a frame says of its known covariates after the end of each series.
 
+    A warning tells of forecasted ones of which nothing had been issued by then.
+
     Parameters
     ----------
     panel: the history; before series are selected, or the ids of others in `future` are refused as unknown.
-    future: a frame with id, stamp and every known column; its rows up to a series' end are not read, nor are its other
-        columns. It may leave out series and rows: `check_known` tells whether what is needed is there.
+    future: a frame with id, stamp, every known and forecasted column, and the issue times of these; its rows up to a
+        series' end are not read, nor are its other columns. It may leave out series and rows: `check_known` tells
+        whether what is needed is there.
     door: the options of `fit`, of which `columns` and `unsorted` hold here too.
     others: ids of series beside those of the panel, of which there may be rows that are not used.
 
@@ -37,8 +44,8 @@ def with_future(panel: Panel, future, door: Mapping[str, Any], others: Iterable 
     covariates = panel.covariates
     if covariates is None or not covariates.known.columns:
         raise ValueError(
-            "`future` was given, but no column has the role known, so that nothing in it would be read: declare some "
-            "at fit, roles=Roles(known=(...,)), or leave `future` out"
+            "`future` was given, but no column has the role known or forecasted, so that nothing in it would be read: "
+            "declare some at fit, roles=Roles(known=(...,)), or leave `future` out"
         )
     options = {name: door[name] for name in ("columns", "unsorted") if name in door}
     try:
@@ -54,7 +61,30 @@ def with_future(panel: Panel, future, door: Mapping[str, Any], others: Iterable 
             f"{panel.calendar.stamp(int(panel.last[series]))}, its last row in `future` is at "
             f"{calendar.stamp(int(ends[series]))}. Give the steps that come after; {_HELP}"
         )
+    if told.late is not None:
+        _tell_unread(panel, told)
     return replace(panel, calendar=calendar, covariates=_appended(covariates, told, panel.last))
+
+
+def _tell_unread(panel: Panel, told: Covariates) -> None:
+    """Warn of a forecasted column that tells of later steps, but nothing that was known where its series end."""
+    assert told.late is not None
+    lengths = told.stops - told.starts
+    series = np.repeat(np.arange(len(panel)), lengths)
+    within = np.arange(len(series)) - (np.cumsum(lengths) - lengths)[series]
+    ordinals, late = told.first[series] + within, told.late[told.starts[series] + within]
+    for at, place in enumerate(told.forecasted):
+        after = (ordinals > panel.last[series]) & (late[:, at] != NEVER)
+        if not after.any() or (ordinals + late[:, at] <= panel.last[series])[after].any():
+            continue
+        row, column = int(after.argmax()), told.known.columns[place]
+        warnings.warn(
+            f"`future`: of `{column.name}` nothing is read, as all of it was issued after the end of its series: for "
+            f"series {panel.id_of(series[row])!r}, which ends at {panel.calendar.stamp(int(panel.last[series[row]]))}, "
+            f"`{column.issued}` tells that the first may be read from "
+            f"{panel.calendar.stamp(int(ordinals[row]) + int(late[row, at]))} on",
+            stacklevel=5,
+        )
 
 
 def _appended(covariates: Covariates, told: Covariates, last: np.ndarray) -> Covariates:
@@ -68,21 +98,29 @@ def _appended(covariates: Covariates, told: Covariates, last: np.ndarray) -> Cov
         )
     stops = np.cumsum(lengths)
     starts = stops - lengths
-    numbers = np.full((stops[-1], len(told.known.columns)), np.nan, dtype="float32")
-    for series, begin in enumerate(starts):
-        own = covariates.known.numbers[covariates.starts[series] : covariates.stops[series]]
-        numbers[begin : begin + len(own)] = own
-        skipped = max(0, int(last[series] + 1 - told.first[series]))
-        new = told.known.numbers[told.starts[series] : told.stops[series]][skipped:]
-        begin += told.first[series] + skipped - covariates.first[series]
-        numbers[begin : begin + len(new)] = new
-    return replace(covariates, known=replace(told.known, numbers=numbers), starts=starts, stops=stops)
+
+    def joined(own: np.ndarray, new: np.ndarray, nothing: float) -> np.ndarray:
+        whole = np.full((stops[-1], own.shape[1]), nothing, dtype=own.dtype)
+        for series, begin in enumerate(starts):
+            rows = slice(covariates.starts[series], covariates.stops[series])
+            whole[begin : begin + rows.stop - rows.start] = own[rows]
+            skipped = max(0, int(last[series] + 1 - told.first[series]))
+            after = new[told.starts[series] : told.stops[series]][skipped:]
+            begin += told.first[series] + skipped - covariates.first[series]
+            whole[begin : begin + len(after)] = after
+        return whole
+
+    numbers, late = joined(covariates.known.numbers, told.known.numbers, np.nan), None
+    if covariates.late is not None and told.late is not None:
+        late = joined(covariates.late, told.late, NEVER)
+    return replace(covariates, known=replace(told.known, numbers=numbers), starts=starts, stops=stops, late=late)
 
 
 def check_known(panel: Panel, origins: Origins, horizon: int) -> None:
     """Refuse origins of which the known covariates of some step are not there.
 
-    In the rows of the panel itself a known value may be missing, as any other value; after them none may.
+    In the rows of the panel itself a known value may be missing, as any other value; after them none may. One that is a
+    forecast may be missing anywhere: it need not have been issued.
 
     Raises
     ------
@@ -90,17 +128,20 @@ def check_known(panel: Panel, origins: Origins, horizon: int) -> None:
 
     """
     covariates = panel.covariates
-    if covariates is None or not covariates.known.columns:
+    if covariates is None:
+        return
+    asked = [place for place, column in enumerate(covariates.known.columns) if column.issued is None]
+    if not asked:
         return
     origins = origins.take(origins.cutoffs + horizon > panel.last[origins.series])
     steps = np.arange(1, horizon + 1)
-    size = max(1, _GATHERED // (horizon * len(covariates.known.columns)))
+    size = max(1, _GATHERED // (horizon * len(asked)))
     for low in range(0, len(origins), size):
         part = origins.take(slice(low, low + size))
         ordinals, series = part.cutoffs[:, None] + steps, part.series[:, None]
         rows = covariates.starts[series] + ordinals - covariates.first[series]
         inside = rows < covariates.stops[series]
-        missing = np.isnan(covariates.known.numbers[np.where(inside, rows, 0)]) | ~inside[..., None]
+        missing = np.isnan(covariates.known.numbers[np.where(inside, rows, 0)][..., asked]) | ~inside[..., None]
         missing &= (ordinals > panel.last[series])[..., None]  # (M, H, C)
         if missing.any():
             origin, step, column = (int(place) for place in np.argwhere(missing)[0])
@@ -110,10 +151,11 @@ def check_known(panel: Panel, origins: Origins, horizon: int) -> None:
                 stop + 1 - begin,
                 map(panel.calendar.stamp, (cutoff + step + 1, begin, stop, end)),
             )
+            name = covariates.known.columns[asked[column]].name
             expected = f"{rows} rows after {last}" if pd.isna(high) else f"{low} to {high}, {rows} rows"
             raise FrameError(
-                f"series {panel.id_of(int(part.series[origin]))!r}: `{covariates.known.columns[column].name}` is not "
-                f"known {'' if pd.isna(at) else f'at {at} '}(step {step + 1}); expected {expected}. Give them in "
+                f"series {panel.id_of(int(part.series[origin]))!r}: `{name}` is not known "
+                f"{'' if pd.isna(at) else f'at {at} '}(step {step + 1}); expected {expected}. Give them in "
                 f"`future`; {_HELP}"
             )
 
@@ -129,8 +171,9 @@ def future_rows(panel: Panel, horizon: int, cutoffs: Sequence | None = None) -> 
 
     Returns
     -------
-    `unique_id`, `ds`, and every known column, empty; series in the order of the panel, then time. Of steps without a
-    rule (`freq="steps"`) a stamp that nobody knows is missing, to be filled in too.
+    `unique_id`, `ds`, every known and forecasted column, and the issue times of these, empty; series in the order of
+    the panel, then time. Of steps without a rule (`freq="steps"`) a stamp that nobody knows is missing, to be filled in
+    too.
 
     Raises
     ------
@@ -146,4 +189,6 @@ def future_rows(panel: Panel, horizon: int, cutoffs: Sequence | None = None) -> 
     for column in panel.covariates.known.columns if panel.covariates else ():
         kind = np.empty(0) if column.categories is None else column.categories.array[:0]
         rows[column.name] = pd.Series(kind).reindex(range(len(series))).array
+        if column.issued is not None:
+            rows[column.issued] = pd.Series(rows[TIME][:0]).reindex(range(len(series))).array
     return pd.DataFrame(rows)

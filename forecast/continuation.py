@@ -66,6 +66,28 @@ def check_stamps(new: Panel, before: np.ndarray, column: str, gaps: str) -> None
         raise FrameError(f"{where}: too many beside {given} given. Correct the stamps, or begin another stream")
 
 
+def check_issued(panel: Panel) -> None:
+    """Refuse rows of forecasts that were issued only after the step that they are for."""
+    covariates = panel.covariates
+    if covariates is None or covariates.late is None:
+        return
+    for series in range(len(panel)):
+        begin = covariates.starts[series]
+        count = min(panel.last[series] + 1 - covariates.first[series], covariates.stops[series] - begin)
+        rows = slice(begin, begin + count)
+        for at, place in enumerate(covariates.forecasted):
+            late, column = covariates.late[rows, at], covariates.known.columns[place]
+            after = (late > 0) & np.isfinite(covariates.known.numbers[rows, place])
+            if after.any():
+                stamp = panel.calendar.stamp(int(covariates.first[series] + after.argmax()))
+                raise FrameError(
+                    f"column `{column.name}`: series {panel.id_of(series)!r} at {stamp} was issued after it, as "
+                    f"`{column.issued}` tells, and a stream takes each row once, with what is known by then: leave "
+                    "the value missing, or shift the column to the stamps at which its values become known, and fit "
+                    "with the role past"
+                )
+
+
 def together(panel: Panel, fitted: pd.Index, reader: str) -> Panel:
     """Give the panel with the series of the fit in their order; refuse others, and series that do not end together.
 

@@ -55,8 +55,9 @@ class FixedBatches(IterableDataset):
 class WindowDataModule(LightningDataModule):
     """Training and validation windows of a panel.
 
-    Labels of training windows end before the last `validation_length` steps up to the last value; labels of validation
-    windows lie behind, while their contexts may reach back before. A validation length of 0 leaves no validation.
+    Labels of training windows end `embargo` steps before the last `validation_length` steps up to the last value;
+    labels of validation windows lie within these, while their contexts may reach back before. A validation length of 0
+    leaves no validation.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ class WindowDataModule(LightningDataModule):
     batch_size: windows in a training batch; whole groups where windows come in groups.
     batches: training batches that make an epoch.
     validation_length: steps of the calendar kept for validation.
+    embargo: steps of the calendar before these in which no label of training lies.
     seed: of the order in which windows are drawn.
     across_series: give windows in groups, one of every series in the order of the panel, all up to the same cutoff;
         steps outside of a series are missing there.
@@ -85,6 +87,7 @@ class WindowDataModule(LightningDataModule):
         batch_size: int,
         batches: int,
         validation_length: int,
+        embargo: int = 0,
         seed: int,
         across_series: bool = False,
         encoding: Encoding | None = None,
@@ -96,8 +99,8 @@ class WindowDataModule(LightningDataModule):
         self.seed = seed
         # Rows at the end that hold no value yet would be no validation.
         last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
-        split = int(last.max()) - validation_length  # last ordinal of a training label
-        training = _training_index(panel, context_length, horizon, patch_length, split)
+        split = int(last.max()) - validation_length  # last ordinal before the labels of validation
+        training = _training_index(panel, context_length, horizon, patch_length, split - embargo)
         validation = _validation_index(panel, horizon, split)
         self.training, self.validation = (
             _together(panel, index) if across_series else index for index in (training, validation)
@@ -106,8 +109,9 @@ class WindowDataModule(LightningDataModule):
             which = int(panel.lengths.argmax())
             raise FrameError(
                 f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows, of which the last "
-                f"{validation_length} are for validation; a horizon of {horizon} needs at least {horizon + 1} rows "
-                "before them: give longer series, a shorter `horizon`, or no validation"
+                f"{validation_length} are for validation{f' and {embargo} before them are kept free' * (embargo > 0)}; "
+                f"a horizon of {horizon} needs at least {horizon + 1} rows before them: give longer series, a shorter "
+                "`horizon`, or no validation"
             )
 
     def train_dataloader(self) -> DataLoader:

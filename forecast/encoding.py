@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from forecast.frame import FrameError, Panel
-from forecast.frame.covariates import Column, Covariates, Table
+from forecast.frame.covariates import NEVER, Column, Covariates, Table
 from forecast.frame.features import calendar_features
 from forecast.frame.rows import plain
 from forecast.nn.covariates import Columns, Layout
@@ -22,21 +22,26 @@ from forecast.nn.covariates import Covariates as Beside
 
 @dataclass(frozen=True)
 class Number:
-    """A column of numbers: mean and standard deviation at the fit, and steps until a value is known."""
+    """A column of numbers: mean and standard deviation at the fit, and when a value is known.
+
+    That is so many steps after its own stamp, or, if it has issue times, when it was issued.
+    """
 
     name: str
     location: float
     scale: float
     delay: int = 0
+    issued: bool = False
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column of categories: those that were there at the fit, and steps until a value is known."""
+    """A column of categories: those that were there at the fit, and when a value is known, as of a number."""
 
     name: str
     values: tuple[Any, ...]
     delay: int = 0
+    issued: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,12 @@ class Part:
                 location, scale = float(values.mean()), float(values.std())
                 # Of a column that does not move the spread is rounding noise, which would make a small change large.
                 noise = 1e-6 * abs(location)
-                numbers.append(Number(column.name, location, scale if scale > noise else 1.0, column.delay))
+                scale = scale if scale > noise else 1.0
+                numbers.append(Number(column.name, location, scale, column.delay, column.issued is not None))
             else:
                 seen = column.categories[np.unique(values).astype("int64")]
-                categories.append(Category(column.name, tuple(map(plain, seen)), column.delay))
+                values = tuple(map(plain, seen))
+                categories.append(Category(column.name, values, column.delay, column.issued is not None))
         return cls(tuple(numbers), tuple(categories))
 
     @property
@@ -88,7 +95,8 @@ class Part:
 
         Raises
         ------
-        FrameError: a column that is not there, or holds numbers where there were categories, or the other way round.
+        FrameError: a column that is not there; one that holds numbers where there were categories, or the other way
+            round; one that is a forecast and was none, or the other way round.
 
         """
         found = {column.name: place for place, column in enumerate(table.columns)}
@@ -103,6 +111,9 @@ class Part:
             if (given.categories is None) != isinstance(column, Number) and np.isfinite(values).any():
                 held, holds = ("numbers", "categories")[:: 1 if isinstance(column, Number) else -1]
                 raise FrameError(f"column `{column.name}` held {held} at fit and holds {holds} here: give it as at fit")
+            if column.issued != (given.issued is not None):
+                was, now = ("forecasted", "known")[:: 1 if column.issued else -1]
+                raise FrameError(f"column `{column.name}` was {was} at fit and is {now} here: declare it as at fit")
             if isinstance(column, Category) and given.categories is not None:
                 values, new = _placed(column, given, values)
                 if len(new):
@@ -141,6 +152,9 @@ class Encoding:
         """Learn from the panel of a fit; None where there is nothing to read."""
         features = calendar_features(panel.calendar, calendar, np.zeros(1, "int64")).shape[1] if calendar else 0
         given, parts = panel.covariates, {}
+        if given is not None and given.late is not None:  # what came after the last row teaches nothing
+            panel = panel.detached()
+            given = panel.covariates
         if given is not None:
             static = np.ones(len(given.static.numbers), dtype=bool)
             past = _owned(len(given.past.numbers), panel.starts, panel.stops)
@@ -181,6 +195,11 @@ class Encoded:
             warnings.warn(
                 f"categories that were not there at fit are read as unknown: {'; '.join(unseen)}", stacklevel=2
             )
+        self.late = None
+        if given.late is not None:
+            late = _late(encoding.known, given)
+            arrays["known"] = _when_known(arrays["known"], late, given)
+            self.late = torch.from_numpy(late if len(late) else np.full((1, late.shape[1]), NEVER, dtype="int32"))
         self.static = torch.from_numpy(_rows(arrays["static"], len(panel)))
         self.known = torch.from_numpy(_rows(arrays["known"], 1))
         delays = np.array(encoding.past.delays, dtype="int64")
@@ -205,10 +224,14 @@ class Encoded:
             past[..., which] = _at(numbers, self.past_bounds, series, back - delay)
         around = cutoffs[:, None] + torch.arange(1 - steps, ahead + 1)  # (B, T + A)
         known = _at(self.known, self.known_bounds, series, around)
-        numbers = len(self.encoding.known.numbers)
-        known = torch.cat([known[..., :numbers], self._features(around), known[..., numbers:]], dim=-1)
-        static = torch.where(series[:, None] < 0, torch.nan, self.static[series])
-        return Beside(past, known, static)
+        numbers, features = len(self.encoding.known.numbers), self._features(around)
+        known = torch.cat([known[..., :numbers], features, known[..., numbers:]], dim=-1)
+        static, late = torch.where(series[:, None] < 0, torch.nan, self.static[series]), None
+        if self.late is not None:
+            late = _at(self.late, self.known_bounds, series, around, NEVER)
+            always = late.new_full(features.shape, -NEVER)
+            late = torch.cat([late[..., :numbers], always, late[..., numbers:]], dim=-1)
+        return Beside(past, known, static, late)
 
     def _features(self, ordinals: Tensor) -> Tensor:
         """Give the calendar features of ordinals (B, n), (B, n, F)."""
@@ -223,12 +246,44 @@ class Encoded:
         return self.table[ordinals - self.begin]
 
 
-def _at(numbers: Tensor, bounds: tuple[Tensor, ...], series: Tensor, ordinals: Tensor) -> Tensor:
-    """Give the rows (B, n, C) of series at ordinals (B, n), NaN where there is none."""
+def _late(part: Part, given: Covariates) -> np.ndarray:
+    """Give how late each known value is, (rows, C) in the order of the part."""
+    assert given.late is not None
+    late = np.full((len(given.late), len(part.names)), -NEVER, dtype="int32")
+    for at, place in enumerate(given.forecasted):
+        if (name := given.known.columns[place].name) in part.names:
+            late[:, part.names.index(name)] = given.late[:, at]
+    return late
+
+
+def _when_known(numbers: np.ndarray, late: np.ndarray, given: Covariates) -> np.ndarray:
+    """Give known columns (rows, C) as they are read up to a step: at each what was known at it.
+
+    That is the value for the step itself or, if this comes later, the newest of those for earlier steps that come right
+    then, as of a delayed column; else nothing.
+    """
+    if not (late > 0).any():
+        return numbers
+    read = np.where(late > 0, np.float32(np.nan), numbers)
+    for start, stop in zip(given.starts, given.stops, strict=True):
+        for own, lags, values in zip(read[start:stop].T, late[start:stop].T, numbers[start:stop].T, strict=True):
+            rows = np.flatnonzero((lags > 0) & (lags < len(own)) & np.isfinite(values))
+            comes = rows + lags[rows]
+            here = comes < len(own)
+            rows, comes = rows[here], comes[here]
+            free = lags[comes] > 0
+            own[comes[free]] = values[rows[free]]  # of several the newest, which is the last
+    return read
+
+
+def _at(
+    numbers: Tensor, bounds: tuple[Tensor, ...], series: Tensor, ordinals: Tensor, nothing: float = torch.nan
+) -> Tensor:
+    """Give the rows (B, n, C) of series at ordinals (B, n), `nothing` where there is none."""
     starts, stops, first = (bound[series, None] for bound in bounds)
     rows = starts + ordinals - first
     inside = (rows >= starts) & (rows < stops) & (series[:, None] >= 0)
-    return torch.where(inside.unsqueeze(-1), numbers[torch.where(inside, rows, 0)], torch.nan)
+    return torch.where(inside.unsqueeze(-1), numbers[torch.where(inside, rows, 0)], nothing)
 
 
 def _rows(numbers: np.ndarray, least: int) -> np.ndarray:

@@ -43,8 +43,14 @@ class Forecaster(Predictor):
     """
 
     family: ClassVar[str]
+    # Whether what is learned of one series may come from others: a backtest then has to cut all at the same time.
+    across_series: ClassVar[bool] = True
+    # Whether `fit` keeps rows for validation itself, as many as `holding_back` says.
+    validates: ClassVar[bool] = False
     # Of arguments that may be given by a name: which class of config each name stands for.
     configs: ClassVar[Mapping[str, Mapping[str, type]]] = {}
+    # The argument that is another forecaster, whose arguments can be set as one's own: `set_params(horizon=12)`.
+    wraps: ClassVar[str | None] = None
     season_length: int | None
 
     def fit(self, frame: Any, **options) -> Self:
@@ -105,6 +111,26 @@ class Forecaster(Predictor):
                 f"{fitted.calendar.freq!r}: give data of that frequency, or fit again"
             )
         return frame
+
+    def holding_back(self, validation: int | None, embargo: int) -> Self:
+        """Give one with the same arguments, not fitted, whose `fit` keeps the last rows for validation.
+
+        Parameters
+        ----------
+        validation: steps up to the last value that no label of training lies in; None for its own rule.
+        embargo: steps before these in which none lies either.
+
+        Raises
+        ------
+        TypeError: a forecaster that keeps no rows itself, `validates` being False.
+        ValueError: what its training does not allow.
+
+        """
+        del validation, embargo
+        raise TypeError(
+            f"{type(self).__name__} keeps no rows for validation: fit it on those before them alone, or implement "
+            "`holding_back` and set `validates = True`"
+        )
 
     @abstractmethod
     def _fit(self, panel: Panel) -> None:

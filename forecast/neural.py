@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from forecast.checkpoint import Checkpoint, fit_of
 from forecast.data import WindowDataModule
 from forecast.encoding import Encoding
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
-from forecast.frame import Panel
+from forecast.frame import Panel, as_panel
 from forecast.frame.features import feature_names
 from forecast.graph import edges_of
 from forecast.history import last_values
@@ -34,6 +34,14 @@ from forecast.warm_start import check_alike, take_weights
 from forecast.windows import groups_before, windows_before
 
 _PREDICTION_BATCH = 1024
+
+
+class Outline(NamedTuple):
+    """How large a network is: trained parameters, and the values that it reads, and takes for one token."""
+
+    parameters: int
+    context_length: int
+    patch_length: int
 
 
 class NeuralForecaster(Forecaster):
@@ -89,6 +97,7 @@ class NeuralForecaster(Forecaster):
     """
 
     reads_covariates = True
+    validates = True
     configs = MappingProxyType({"backbone": BACKBONES, "decoder": DECODERS})
 
     def __init__(
@@ -173,18 +182,32 @@ class NeuralForecaster(Forecaster):
         curve = pd.DataFrame(self.losses_, columns=["step", "train_loss", "validation_loss"])
         return curve.astype({"step": "int64"})
 
+    def holding_back(self, validation: int | None, embargo: int) -> "NeuralForecaster":
+        """Give one, not fitted, with other `validation_length` and `embargo` of its training; see `Forecaster`."""
+        asked = {} if validation is None else {"validation_length": validation}
+        given: dict[str, Any] = self.get_params(deep=False)
+        given["training"] = replace(self.training, embargo=embargo, **asked)
+        return type(self)(**given)
+
+    def outline(self, frame: pd.DataFrame | Panel, **door) -> Outline:
+        """Give how large the network of a fit on a frame would be; nothing is trained, and no weight is drawn.
+
+        Raises as `fit` does, before it trains.
+        """
+        fresh = copy(self)
+        fresh._take_shape(as_panel(frame, **door))
+        with seeded(0), computing(None), torch.device("meta"):  # shapes without numbers
+            parameters = sum(parameter.numel() for parameter in fresh._network().parameters())
+        return Outline(parameters, fresh.context_length_, fresh.patch_length_)
+
     def _fit(
         self, panel: Panel, *, checkpoint: str | Path | None = None, continue_from: "NeuralForecaster | None" = None
     ) -> None:
         check_seed(self.seed)
         options = self.training
-        self.backbone_ = self._backbone(panel)
-        self.decoder_ = _config(self.decoder, "decoder", DECODERS, Decoder)
+        self._take_shape(panel)
         group = len(panel) if self.backbone_.across_series else 1
         batch_size = max(1, options.batch_size // group) * group  # whole groups
-        self.season_length_ = self.season_length or panel.calendar.season_length
-        self.patch_length_, self.context_length_ = self._lengths(panel)
-        self.encoding_ = Encoding.of(panel, feature_names(panel.calendar, self.calendar) if self.calendar else ())
         if continue_from is not None:
             check_alike(self, continue_from)
             self.encoding_ = continue_from.encoding_  # in the units in which the weights learned to read
@@ -199,6 +222,7 @@ class NeuralForecaster(Forecaster):
             batch_size=batch_size * schedule.steps,
             batches=schedule.batches,
             validation_length=validation_length,
+            embargo=options.embargo,
             seed=self.seed,
             across_series=self.backbone_.across_series,
             encoding=self.encoding_,
@@ -277,6 +301,14 @@ class NeuralForecaster(Forecaster):
         with seeded(0), computing(None), switches():  # the weights drawn here are replaced at once
             self.network_ = self._network().eval()
             self.network_.load_state_dict(weights)
+
+    def _take_shape(self, panel: Panel) -> None:
+        """Take from a panel all that a network is built from."""
+        self.backbone_ = self._backbone(panel)
+        self.decoder_ = _config(self.decoder, "decoder", DECODERS, Decoder)
+        self.season_length_ = self.season_length or panel.calendar.season_length
+        self.patch_length_, self.context_length_ = self._lengths(panel)
+        self.encoding_ = Encoding.of(panel, feature_names(panel.calendar, self.calendar) if self.calendar else ())
 
     def _network(self) -> ForecastNetwork:
         return ForecastNetwork(

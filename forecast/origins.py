@@ -59,8 +59,8 @@ def places_of(panel: Panel, ids: Iterable) -> np.ndarray:
     return places
 
 
-def ordinals_of(calendar: Calendar, cutoffs: Sequence) -> list[int]:
-    """Give the calendar ordinals at or before cutoffs, (M,).
+def ordinals_of(calendar: Calendar, cutoffs: Sequence, name: str = "cutoffs") -> list[int]:
+    """Give the calendar ordinals at or before cutoffs, (M,); `name` is what errors call them.
 
     Raises
     ------
@@ -69,17 +69,17 @@ def ordinals_of(calendar: Calendar, cutoffs: Sequence) -> list[int]:
 
     """
     if isinstance(cutoffs, str) or np.ndim(cutoffs) != 1:  # type: ignore[arg-type]
-        raise TypeError(f"`cutoffs` is {cutoffs!r}; allowed: a list of one or more stamps")
+        raise TypeError(f"`{name}` is {cutoffs!r}; allowed: a list of one or more stamps")
     if len(cutoffs) == 0:
-        raise ValueError("`cutoffs` is empty; allowed: a list of one or more stamps")
+        raise ValueError(f"`{name}` is empty; allowed: a list of one or more stamps")
     ordinals = []
     for cutoff in cutoffs:
         try:
             ordinals.append(calendar.ordinal(cutoff))
         except TypeError as error:
-            raise TypeError(f"`cutoffs`: {error}") from error
+            raise TypeError(f"`{name}`: {error}") from error
         except ValueError as error:
-            raise ValueError(f"`cutoffs` holds {cutoff!r}: {error}") from error
+            raise ValueError(f"`{name}` holds {cutoff!r}: {error}") from error
     return ordinals
 
 

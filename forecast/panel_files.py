@@ -90,6 +90,8 @@ def panel_to_json(panel: Panel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             note["covariates"][name] = [_column_to_json(column) for column in table.columns]
             arrays[f"covariates.{name}"] = table.numbers
         arrays |= {f"covariates.{name}": getattr(beside, name) for name in _RANGES}
+        if beside.late is not None:
+            arrays["covariates.late"] = beside.late
     return note, arrays
 
 
@@ -101,7 +103,7 @@ def panel_from_json(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
             Table(tuple(map(_column_from_json, columns[name])), arrays[f"covariates.{name}"]) for name in _TABLES
         )
         starts, stops, first = (arrays[f"covariates.{name}"] for name in _RANGES)
-        covariates = Covariates(static, past, known, starts, stops, first)
+        covariates = Covariates(static, past, known, starts, stops, first, arrays.get("covariates.late"))
     if note["weight"] is not None:
         weight = {"weights": arrays["weights"], "weight": _value_from_json(note["weight"])}
     return Panel(
@@ -119,13 +121,14 @@ def _column_to_json(column: Column) -> dict[str, Any]:
     return {
         "name": _value_to_json(column.name, "the name of a column"),
         "delay": int(column.delay),
+        "issued": _value_to_json(column.issued, "the name of a column"),
         "categories": None if column.categories is None else _index_to_json(column.categories, column.name),
     }
 
 
 def _column_from_json(note: Mapping[str, Any]) -> Column:
     categories = None if note["categories"] is None else _index_from_json(note["categories"])
-    return Column(_value_from_json(note["name"]), categories, note["delay"])
+    return Column(_value_from_json(note["name"]), categories, note["delay"], _value_from_json(note.get("issued")))
 
 
 # -- ids and categories ------------------------------------------------------------------------------------------------

@@ -57,6 +57,12 @@ def read(thing: object, deep: bool) -> dict[str, Any]:
     return params | {f"{name}__{key}": value for name, values in inner for key, value in values.items()}
 
 
+def takes(thing: object, name: str) -> bool:
+    """Whether a thing has an argument of its own or, where it wraps another, the other one has it."""
+    inside = getattr(type(thing), "wraps", None)
+    return name in read(thing, deep=False) or (inside is not None and takes(getattr(thing, inside), name))
+
+
 def set_values(thing: object, values: Mapping[str, Any]) -> None:
     """Set arguments of a thing, `backbone__width` inside one of them; all of them or, if one is refused, none.
 
@@ -67,6 +73,7 @@ def set_values(thing: object, values: Mapping[str, Any]) -> None:
     ValueError: an argument that it has not; what the config refuses.
 
     """
+    values = _at_home(thing, values)
     own = {name: value for name, value in values.items() if "__" not in name}
     new = copy(thing)
     _check_known(thing, own, read(thing, deep=False))
@@ -77,6 +84,14 @@ def set_values(thing: object, values: Mapping[str, Any]) -> None:
         own[name] = _with(_config(new, name, getattr(new, name)), inside)
     for name, value in own.items():
         setattr(thing, name, value)
+
+
+def _at_home(thing: object, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give values by where they belong: of a thing that wraps another, what it has not itself is the other's."""
+    if (inside := getattr(type(thing), "wraps", None)) is None:
+        return values
+    own = inspect.signature(type(thing)).parameters
+    return {name if name.partition("__")[0] in own else f"{inside}__{name}": value for name, value in values.items()}
 
 
 def _check_known(thing: object, values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
@@ -107,7 +122,7 @@ def _inner(value: Any) -> dict[str, Any]:
 def _with(value: Any, inside: Mapping[str, Any]) -> Any:
     """Give a config with other arguments, set together: one alone may not go with what was there."""
     if hasattr(value, "set_params"):
-        return value.set_params(**inside)
+        return copy(value).set_params(**inside)  # who else holds it keeps it as it is
     own = {name: one for name, one in inside.items() if "__" not in name}
     deeper = {name: _with(own.get(name, getattr(value, name)), one) for name, one in _by_owner(inside).items()}
     return replace(value, **own | deeper)

@@ -2,9 +2,9 @@
 
 Both carry a checksum, and a save that is stopped leaves what was there before.
 
-Values of JSON are numbers, texts, dates and the like, lists, mappings, dataclasses, which are written with the name of
-their class, and frames of these. Reading makes objects of classes of this library, or of modules that the caller has
-imported already, and no others.
+Values of JSON are numbers, texts, dates and the like, lists, mappings, dataclasses and forecasters inside others, which
+are written with the name of their class, and frames of these. Reading makes objects of classes of this library, or of
+modules that the caller has imported already, and no others.
 """
 
 import hashlib
@@ -191,14 +191,23 @@ def to_json(value, name: str):
         return {_FRAME: to_json(value.to_dict("split", index=False), name)}
     if (noted := note_of(value)) is not None:
         return {_VALUE: noted}
-    if is_dataclass(value) and not isinstance(value, type):
-        inner = {field.name: to_json(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)}
+    if (held := _made_with(value)) is not None:
+        inner = {key: to_json(content, f"{name}.{key}") for key, content in held.items()}
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
         f"`{name}` is a {type(value).__name__} and cannot be saved: {shortened(value)}; allowed: numbers, texts, "
         "dates, sequences, mappings, frames and dataclasses of these. Leave an argument out before save(folder), set "
         "it again after load(folder); give what a class of your own learns as arrays, in its _state"
     )
+
+
+def _made_with(value) -> dict[str, Any] | None:
+    """Give what a dataclass, or a forecaster that is an argument of another, is made with; None for what else."""
+    if isinstance(value, type):
+        return None
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return value.get_params(deep=False) if hasattr(value, "get_params") else None
 
 
 def from_json(value) -> Any:
@@ -215,8 +224,10 @@ def from_json(value) -> Any:
     if _CLASS not in value:
         return inner
     kind = class_of(value[_CLASS])
-    if not is_dataclass(kind):
-        raise TypeError(f"{value[_CLASS]!r} is not a dataclass: the file was not written by save(folder)")
+    if not is_dataclass(kind) and not hasattr(kind, "get_params"):
+        raise TypeError(
+            f"{value[_CLASS]!r} is not a dataclass, nor a forecaster: the file was not written by save(folder)"
+        )
     return kind(**inner)
 
 

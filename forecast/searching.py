@@ -14,8 +14,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from forecast import params
-from forecast.evaluation.backtest import scales, season_of
+from forecast.evaluation.actuals import points_of
+from forecast.evaluation.backtest import season_of
 from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.ledger.tables import scales_of
 from forecast.evaluation.metrics import METRICS, Averaged, Pooled, score
 from forecast.evaluation.plan import Plan
 from forecast.forecaster import Forecaster
@@ -23,6 +25,7 @@ from forecast.frame import Panel, as_panel
 from forecast.frame.form import Form
 from forecast.frame.schema import rows_of
 
+_NOT_SEARCHED = ("gap", "validation", "embargo", "context", "align", "split")  # of a plan
 ERRORS = tuple(name for name in METRICS if name not in ("bias", "coverage"))  # the less the better
 
 
@@ -41,12 +44,18 @@ def folds_of(plan: Plan, frame: pd.DataFrame, **door) -> list[tuple[np.ndarray, 
     Raises
     ------
     TypeError: `plan` is no Plan; a panel, which has no rows of a frame.
-    ValueError: a plan that does not fit at every fold; `unsorted` among the options; as `plan.folds`.
+    ValueError: a plan that does not fit at every fold, or has a gap and the like; `unsorted` among the options; as
+        `plan.folds`.
     FrameError: the frame may not enter.
 
     """
     if not isinstance(plan, Plan):
         raise TypeError(f"`plan` is {plan!r}; allowed: a Plan, such as Plan(horizon=24, n_folds=8)")
+    if asked := [name for name in _NOT_SEARCHED if getattr(plan, name) not in (None, 0, "calendar")]:
+        raise ValueError(
+            f"`{asked[0]}` of the plan is {getattr(plan, asked[0])!r}; a search knows rows to fit on and the steps right "
+            "after them alone: leave it out"
+        )
     if plan.refit not in ("every", 1):
         raise ValueError(f"`refit` of the plan is {plan.refit!r}; a search fits at every fold: leave it out")
     if "unsorted" in door:
@@ -166,7 +175,8 @@ class Searchable(BaseEstimator):
             }
         )
         season = season_of(panel, plan)
-        return Ledger.of(table, scales(panel, [fold], season), fits, season)
+        scales = scales_of(points_of(panel, [fold], plan.horizon, season))
+        return Ledger.of(table, scales, fits, season)
 
 
 def _joined(one: Any, other: Any) -> Any:

@@ -15,11 +15,11 @@ from torch import Tensor
 from forecast import saving
 from forecast.ahead import check_known, with_future
 from forecast.borrowed import computing
-from forecast.continuation import carry_into, check_kinds, check_stamps, since, together
+from forecast.continuation import carry_into, check_issued, check_kinds, check_stamps, since, together
 from forecast.encoding import Encoded
 from forecast.forecaster import Forecast, Forecaster, mean_of
 from forecast.frame import TIME, Calendar, FrameError, Panel, Roles, check_rows
-from forecast.frame.covariates import Covariates, Table
+from forecast.frame.covariates import NEVER, Covariates, Table
 from forecast.frame.form import Form
 from forecast.history import GATHERED, last_rows, last_values
 from forecast.nn.covariates import Covariates as Beside
@@ -67,8 +67,8 @@ class Stream:
 
         Raises
         ------
-        FrameError: a series without any value; for a backbone that reads across series, others than those of the fit,
-            or series that do not end together.
+        FrameError: a series without any value; a forecasted covariate that was issued after the step that it is for;
+            for a backbone that reads across series, others than those of the fit, or series that do not end together.
         ValueError: delayed covariates.
 
         """
@@ -79,6 +79,8 @@ class Stream:
                 f"column `{late}` is delayed, and a stream takes each row once, with what is known by then: shift the "
                 "column to the stamps at which its values become known, and fit with the role past"
             )
+        if encoding is not None:
+            check_issued(panel)
         across = forecaster.backbone_.across_series
         if across:
             panel = together(panel, forecaster.panel_.ids, type(forecaster.backbone_).__name__)
@@ -112,9 +114,9 @@ class Stream:
         Raises
         ------
         FrameError: a row that is not after the end of its series, or leaves a gap; what may not enter `fit` either;
-            known covariates that are missing ahead; a new series without any value, or with an id of another kind than
-            all others; for a backbone that reads across series, others than those of the fit, or not the same steps of
-            all of them.
+            known covariates that are missing ahead; a forecasted one that was issued after the step that it is for; a
+            new series without any value, or with an id of another kind than all others; for a backbone that reads
+            across series, others than those of the fit, or not the same steps of all of them.
         ValueError: a forecast that is not finite.
         An update that raises changes nothing.
 
@@ -151,6 +153,7 @@ class Stream:
         places, encoding = np.arange(len(self.ends)), self.forecaster.encoding_
         ends = self._with_known(self.ends, future)
         beside = self._beside(encoding and Encoded(ends, encoding), ends, steps=0)
+        beside = beside and beside.at_end()
         with computing(self.forecaster.training.threads):
             return self._tidy(
                 self.ends, places, self.streams.forecast(torch.from_numpy(places), beside and beside.known)
@@ -210,7 +213,7 @@ class Stream:
         own = self.forecaster.panel_.covariates
         if own is None or self.forecaster.encoding_ is None:
             if future is not None:
-                raise ValueError("`future` was given, but no column has the role known: leave it out")
+                raise ValueError("`future` was given, but no column has the role known or forecasted: leave it out")
             return panel
         nothing = _no_covariates(own, panel)
         given = panel.covariates or nothing
@@ -230,6 +233,8 @@ class Stream:
         except FrameError as error:
             error.add_note("(rows of a stream enter with the options of `fit`)")
             raise
+        if self.forecaster.encoding_ is not None:
+            check_issued(new)
         new = self._with_known(new, future)
         ends = self._with_new(new)
         places = ends.ids.get_indexer(new.ids)
@@ -312,8 +317,10 @@ def _no_covariates(like: Covariates, panel: Panel) -> Covariates:
     for role, count in rows.items():
         columns = getattr(like, role).columns
         tables[role] = Table(columns, np.full((count, len(columns)), np.nan, dtype="float32"))
-    none = np.zeros(len(panel), dtype="int64")
-    return Covariates(**tables, starts=none, stops=none, first=panel.last + 1)
+    none, late = np.zeros(len(panel), dtype="int64"), None
+    if like.late is not None:
+        late = np.full((1, like.late.shape[1]), NEVER, dtype="int32")
+    return Covariates(**tables, starts=none, stops=none, first=panel.last + 1, late=late)
 
 
 def _filled_up(given: Table, whole: Table) -> Table:

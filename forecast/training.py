@@ -44,6 +44,8 @@ class Training:
         where there are validations.
     validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at least the
         horizon and at most 14 times it; 0 for no validation, where the last weights are kept.
+    embargo: steps before those of validation, or else before the end of the data, in which no label of training lies;
+        for targets that are made of m steps each, at least m - 1.
     threads: of the processor; None leaves torch's own choice. With two, networks of the default sizes train 1.2 times
         faster on an idle machine and many times slower on a busy one, where threads wait for each other.
 
@@ -61,11 +63,13 @@ class Training:
     validations: int = 20
     patience: int | Literal["auto"] | None = "auto"
     validation_length: int | None = None
+    embargo: int = 0
     threads: int | None = 1
 
     def __post_init__(self) -> None:
         plain_numbers(self)
-        least = {"steps": 1, "batch_size": 1, "validations": 1, "patience": 1, "validation_length": 0, "threads": 1}
+        least = {"steps": 1, "batch_size": 1, "validations": 1, "patience": 1, "threads": 1}
+        least |= {"validation_length": 0, "embargo": 0}
         for name, smallest in least.items():
             value, optional = getattr(self, name), name in ("patience", "validation_length", "threads")
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= smallest

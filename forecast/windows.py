@@ -159,7 +159,8 @@ class Asked:
 
     Attributes
     ----------
-    values, cutoffs, covariates: (B, T), (B,) and those of T + H steps, as of a batch.
+    values, cutoffs, covariates: (B, T), (B,) and those of T + H steps, as of a batch; what is ahead and comes after the
+        cutoff is missing.
     rows: the windows that are asked for, in the order of `origins`; the others are there to be read.
     origins: positions among the origins that were asked.
 
@@ -188,7 +189,8 @@ def windows_before(
     for low in range(0, len(origins), most):
         which = slice(low, low + most)
         batch = windows.gather(origins.series[which], origins.ends[which] - 1)
-        yield Asked(batch.values, batch.cutoffs, slice(None), which, batch.covariates)
+        covariates = batch.covariates and batch.covariates.at_end()
+        yield Asked(batch.values, batch.cutoffs, slice(None), which, covariates)
 
 
 def groups_before(
@@ -227,7 +229,7 @@ def groups_before(
         batch = windows.gather(*_groups_at(panel, cutoffs[low : low + size]))
         which = order[slice(*np.searchsorted(groups[order], [low, low + size]))]
         rows = (groups[which] - low) * len(ids) + places[which]
-        yield Asked(batch.values, batch.cutoffs, rows, which, batch.covariates)
+        yield Asked(batch.values, batch.cutoffs, rows, which, batch.covariates and batch.covariates.at_end())
 
 
 def _in_order(panel: Panel, ids: pd.Index, found: np.ndarray) -> Panel:

@@ -84,6 +84,17 @@ def test_training_labels_end_before_the_validation_rows_and_validation_labels_li
     assert (len(cutoffs) > 0) == (validation_length >= H)
 
 
+@pytest.mark.parametrize("validation_length", [0, H])
+def test_no_training_label_lies_under_the_embargo_and_validation_is_as_without(validation_length):
+    panel = panel_of()
+    free, data = module_of(panel, validation_length), module_of(panel, validation_length, embargo=3)
+    series, rows = data.training.locate(np.arange(len(data.training)))
+    label_ends = panel.first[series] + rows - panel.starts[series] + H
+    assert label_ends.max() == panel.last.max() - validation_length - 3
+    assert data.validation.first.tolist() == free.validation.first.tolist()
+    assert data.validation.counts.tolist() == free.validation.counts.tolist()
+
+
 def test_every_window_of_the_validation_rows_is_looked_at_once():
     data = module_of(panel_of(lengths=(700,), starts=(0,)), validation_length=600)
     loader = data.val_dataloader()

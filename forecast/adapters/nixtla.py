@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from forecast.evaluation.backtest import scales
-from forecast.evaluation.columns import level_columns
+from forecast.evaluation.actuals import seasonal_changes
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.plan import Fold
+from forecast.evaluation.ledger.columns import level_columns
 from forecast.frame import FrameError, Panel, as_panel
 
 _KEYS = ["unique_id", "ds", "cutoff"]
@@ -138,13 +137,17 @@ def from_nixtla(
             )
         )
     season = season_length or panel.calendar.season_length
-    folds = [
-        _fold(panel, number, int(cutoff), np.unique(series[cutoffs == cutoff]))
-        for number, cutoff in enumerate(np.unique(cutoffs))
-    ]
-    return Ledger.of(
-        pd.concat(tables, ignore_index=True), scales(panel, folds, season), pd.concat(fits, ignore_index=True), season
+    cells = np.unique(np.stack([series, cutoffs], axis=1), axis=0)
+    absolute, squared = seasonal_changes(panel, cells[:, 0], cells[:, 1], season)
+    scales = pd.DataFrame(
+        {
+            "unique_id": panel.ids[cells[:, 0]],
+            "cutoff": panel.calendar.stamps(cells[:, 1]),
+            "absolute": absolute,
+            "squared": squared,
+        }
     )
+    return Ledger.of(pd.concat(tables, ignore_index=True), scales, pd.concat(fits, ignore_index=True), season)
 
 
 def _checked(forecasts: pd.DataFrame) -> pd.DataFrame:
@@ -226,8 +229,3 @@ def _ordinals(panel: Panel, frame: pd.DataFrame, column: str) -> np.ndarray:
                 f"the stamp before is {panel.calendar.stamp(int(ordinal))}"
             )
     return ordinals[places]
-
-
-def _fold(panel: Panel, number: int, cutoff: int, series: np.ndarray) -> Fold:
-    first = int(panel.first.min())
-    return Fold(number, cutoff, panel.calendar.stamp(cutoff), number, first, cutoff, cutoff + 1, cutoff + 1, series)

@@ -16,6 +16,7 @@ class SingleSeries(Forecaster):
     """
 
     family = "baseline"
+    across_series = False
 
     @abstractmethod
     def _one(self, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -67,8 +67,8 @@ class NLinear(Forecaster):
         if self.alpha is not None and not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
             raise ValueError(f"`alpha` is {self.alpha!r}; allowed: a number of 0 or more, or None")
         self.context_length_ = self.context_length or max(1, min(max(14 * season, 32), _LONGEST, readable))
-        inputs, targets, units = self._windows(panel)
-        parts = np.array_split(np.arange(len(inputs)), min(_BLOCKS, len(inputs)))
+        inputs, targets, units, cutoffs = self._windows(panel)
+        parts = _blocks_of_time(cutoffs)
         moments = [_moments(inputs[part], targets[part]) for part in parts]
         gram, cross = (np.sum(moment, axis=0) for moment in zip(*moments, strict=True))
         alphas = _ALPHAS if self.alpha is None else (float(self.alpha),)
@@ -88,10 +88,10 @@ class NLinear(Forecaster):
         # Not the mean of the ratios: one window that hardly moves before a jump would outweigh all others.
         self.error_mean_ = (missed.sum(axis=0) / max(float(units.sum()), _TINY)).astype("float32")
 
-    def _windows(self, panel: Panel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give windows with complete labels in order of time, (W, L) and (W, H), and units of their errors, (W,).
+    def _windows(self, panel: Panel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Give windows with complete labels in order of time, (W, L) and (W, H), units of their errors, and cutoffs, (W,).
 
-        All are relative to the last value, and divided by the root mean square of the inputs of their series.
+        The first three are relative to the last value, and divided by the root mean square of the inputs of their series.
         """
         length, horizon = self.context_length_, self.horizon
         counts = np.maximum(panel.lengths - length - horizon + 1, 0)
@@ -123,7 +123,8 @@ class NLinear(Forecaster):
         powers = np.bincount(series, np.square(inputs, dtype="float64").mean(axis=1), len(panel))
         scales = np.sqrt(powers / np.maximum(np.bincount(series, minlength=len(panel)), 1))
         scale = np.where(scales > 0, scales, 1.0)[series].astype("float32")
-        return inputs / scale[:, None], targets / scale[:, None], _units(panel, origins, inputs) / scale
+        units = _units(panel, origins, inputs) / scale
+        return inputs / scale[:, None], targets / scale[:, None], units, origins.cutoffs
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         parts = [self._forecast_block(panel, block) for block in blocks(origins)]
@@ -138,6 +139,17 @@ class NLinear(Forecaster):
         points = last + inputs @ self.weights_
         unit = _units(panel, origins, inputs).astype("float32")[:, None]
         return points[:, :, None] + unit[:, :, None] * self.error_quantiles_, points + unit * self.error_mean_
+
+
+def _blocks_of_time(cutoffs: np.ndarray) -> list[np.ndarray]:
+    """Give the windows of each block, by position; `cutoffs` rise.
+
+    Windows of one cutoff stay together, so that it does not matter in which order the series came.
+    """
+    places = np.arange(len(cutoffs))
+    parts = np.array_split(places, min(_BLOCKS, len(places)))
+    bounds = np.unique(np.searchsorted(cutoffs, cutoffs[[part[0] for part in parts]]))
+    return np.split(places, bounds[1:]) if len(bounds) > 1 else parts
 
 
 def _units(panel: Panel, origins: Origins, inputs: np.ndarray) -> np.ndarray:

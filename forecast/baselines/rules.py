@@ -35,6 +35,7 @@ class Baseline(Forecaster):
     """
 
     family = "baseline"
+    across_series = False  # but for the spread of a series that is too short for any of its own
 
     @abstractmethod
     def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:

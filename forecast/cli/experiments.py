@@ -31,7 +31,8 @@ def run(
     """
     with answers():
         from forecast.experiment.costs import is_on_costs, run_costs
-        from forecast.experiment.runner import Progress, run_experiment
+        from forecast.experiment.runner import run_experiment
+        from forecast.experiment.work import Progress
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())

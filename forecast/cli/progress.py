@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forecast.cli.answers import say
 
 if TYPE_CHECKING:
-    from forecast.experiment.runner import Progress
+    from forecast.experiment.work import Progress
 
 
 @contextlib.contextmanager
@@ -19,7 +19,7 @@ def shown_progress() -> "Iterator[Progress]":
     from rich.progress import Progress as Display
     from rich.text import Text
 
-    from forecast.experiment.runner import Progress
+    from forecast.experiment.work import Progress
 
     class Lines(Progress):
         """A line for each cell."""

@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.actuals import points_of
 from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.ledger.points import Points, Run
 from forecast.evaluation.plan import Fold, Plan
 from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import Panel, as_panel
 from forecast.origins import Origins
+from forecast.params import takes
 from forecast.progress import Bar
 from forecast.quantiles import check_levels
 
@@ -69,19 +72,23 @@ def backtest(
         _check_horizon(forecaster, label, plan)
     panel = as_panel(frame, **door)
     folds = plan.folds(panel)
-    work = [(run, group) for run in all_runs for group in groups(folds)]
-    tables = []
-    with Bar("backtest", len(work), "fits") if verbose else nullcontext() as bar:
-        for done, ((label, forecaster, seed), group) in enumerate(work, start=1):
-            tables.append(_tables(panel, forecaster, label, seed, plan, group))
-            told = f"{label}, seed {seed}, cutoff {group[-1].stamp}"
-            if progress is not None:
-                progress(done, len(work), told)
-            if bar is not None:
-                bar.update(done, told)
-    forecasts, fits = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
     season = season_of(panel, plan)
-    return Ledger.of(forecasts, scales(panel, folds, season), fits, season)
+    work = [(points_of(panel, group, plan.horizon, season), group) for group in groups(folds)]
+    total = len(all_runs) * len(work)
+    done, found, fits = 0, [], []
+    with Bar("backtest", total, "fits") if verbose else nullcontext() as bar:
+        for label, forecaster, seed in all_runs:
+            for points, group in work:
+                run, fit = _run(panel, points, forecaster, label, seed, plan, group)
+                found.append(run)
+                fits.append(fit)
+                done += 1
+                told = f"{label}, seed {seed}, cutoff {group[-1].stamp}"
+                if progress is not None:
+                    progress(done, total, told)
+                if bar is not None:
+                    bar.update(done, told)
+    return Ledger(tuple(found), pd.concat(fits, ignore_index=True), season)
 
 
 def run_group(panel: Panel, forecaster: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]) -> Ledger:
@@ -90,9 +97,10 @@ def run_group(panel: Panel, forecaster: Forecaster, label: str, seed: int, plan:
     `Ledger.concat` of the parts of all runs and groups is what `backtest` gives. `forecaster` is a pattern and stays as
     it is. Raises what `backtest` raises.
     """
-    forecasts, fits = _tables(panel, forecaster, label, seed, plan, folds)
     season = season_of(panel, plan)
-    return Ledger.of(forecasts, scales(panel, folds, season), fits, season)
+    points = points_of(panel, folds, plan.horizon, season)
+    run, fit = _run(panel, points, forecaster, label, seed, plan, folds)
+    return Ledger((run,), fit, season)
 
 
 def groups(folds: Sequence[Fold]) -> list[list[Fold]]:
@@ -141,12 +149,14 @@ def runs(
     return [
         (label, forecaster, int(seed))
         for label, forecaster in labelled
-        for seed in (seeds if "seed" in forecaster.get_params(deep=False) else (0,))
+        for seed in (seeds if takes(forecaster, "seed") else (0,))
     ]
 
 
 def label_of(forecaster: Forecaster) -> str:
     """Give what a table calls a forecaster without a label: its class, or its backbone and decoder."""
+    if isinstance(forecaster, Forecaster) and forecaster.wraps:
+        return f"{type(forecaster).__name__} {label_of(getattr(forecaster, forecaster.wraps))}"
     params = forecaster.get_params(deep=False) if isinstance(forecaster, Forecaster) else {}
     parts = [_name(params[part]) for part in ("backbone", "decoder") if part in params]
     return " ".join(filter(None, parts)) or type(forecaster).__name__
@@ -155,40 +165,6 @@ def label_of(forecaster: Forecaster) -> str:
 def season_of(panel: Panel, plan: Plan) -> int:
     """Give the season by which errors are scaled."""
     return plan.season_length or panel.calendar.season_length
-
-
-def scales(panel: Panel, folds: Sequence[Fold], season_length: int) -> pd.DataFrame:
-    """Give for each series and cutoff how large a seasonal change was in the history up to there.
-
-    `absolute` and `squared` are the mean of |y_t - y_{t-m}| and of its square over all pairs of which both are
-    observed; NaN where there is none.
-    """
-    cutoffs = np.array([fold.cutoff for fold in folds])
-    part = np.zeros((len(panel), len(folds)), dtype=bool)  # (S, F)
-    for place, fold in enumerate(folds):
-        part[fold.series, place] = True
-    means = np.full((2, *part.shape), np.nan)
-    for series in np.flatnonzero(part.any(axis=1)):
-        rows = slice(panel.starts[series], panel.stops[series])
-        values = np.where(panel.observed[rows], panel.values[rows], np.nan).astype("float64")
-        change = np.abs(values[season_length:] - values[:-season_length])
-        known = np.isfinite(change)
-        change[~known] = 0
-        # The sums over the first 0, 1, 2, ... pairs of the series: nothing is subtracted, so nothing cancels.
-        sums = np.cumsum(np.concatenate([[[0.0, 0.0, 0.0]], np.stack([known, change, change**2], axis=1)]), axis=0)
-        pairs = np.clip(cutoffs[part[series]] - panel.first[series] + 1 - season_length, 0, len(change))
-        count, absolute, squared = sums[pairs].T
-        count = np.where(count > 0, count, np.nan)
-        means[:, series, part[series]] = absolute / count, squared / count
-    series, fold = np.nonzero(part)
-    return pd.DataFrame(
-        {
-            "unique_id": panel.ids[series],
-            "cutoff": panel.calendar.stamps(cutoffs)[fold],
-            "absolute": means[0][part],
-            "squared": means[1][part],
-        }
-    )
 
 
 def _is_seed(value: Any) -> bool:
@@ -202,10 +178,10 @@ def _check_horizon(forecaster: Forecaster, label: str, plan: Plan) -> None:
         )
 
 
-def _tables(
-    panel: Panel, pattern: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Give the forecasts and the fit of one group of folds, as tables of a ledger."""
+def _run(
+    panel: Panel, points: Points, pattern: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]
+) -> tuple[Run, pd.DataFrame]:
+    """Give what one group of folds says of its points, and the row of its fit."""
     _check_horizon(pattern, label, plan)
     first, last = folds[0], folds[-1]
     if any(fold.fit_fold != first.fit_fold for fold in folds):
@@ -216,7 +192,7 @@ def _tables(
         forecaster.fit(panel.until(first.train_end).since(first.train_start).detached())
         fitted = perf_counter()
         known = panel.until(last.cutoff).detached()
-        series, origins = _origins(panel, known, folds)
+        _, origins = _origins(panel, known, folds)
         forecast = forecaster.forecast(known, origins)
         predicted = perf_counter()
         if len(folds) > 1:
@@ -225,18 +201,26 @@ def _tables(
         end = panel.calendar.stamp(first.train_end)
         error.add_note(f"(in the backtest of {label!r}, seed {seed}, fold {first.number}, fitted up to {end})")
         raise
-    table = forecaster.tidy(known, origins, forecast)
-    steps = np.arange(1, plan.horizon + 1)
-    fit_cutoff = panel.calendar.stamps([first.train_end])
-    table.insert(0, "forecaster", label)
-    table.insert(1, "seed", seed)
-    table.insert(6, "y", panel.at(series[:, None], origins.cutoffs[:, None] + steps).ravel())
-    table["fit_cutoff"] = fit_cutoff.repeat(len(table))
+    levels = tuple(float(level) for level in forecaster.quantile_levels)
+    quantiles = forecast.quantiles.astype("float32", copy=False)
+    fit_cutoffs = panel.calendar.stamps([first.train_end])
+    run = Run(
+        forecaster=label,
+        seed=seed,
+        points=points,
+        levels=levels,
+        quantiles=quantiles,
+        median=quantiles[..., levels.index(0.5)],
+        mean=forecast.mean.astype("float32", copy=False),
+        fit_cutoffs=fit_cutoffs,
+        fit=np.zeros(len(points), dtype="int64"),
+        staleness=(origins.cutoffs - first.train_end).astype("float32"),
+    )
     fit = pd.DataFrame(
         {
             "forecaster": [label],
             "seed": [seed],
-            "fit_cutoff": fit_cutoff,
+            "fit_cutoff": fit_cutoffs,
             "family": [forecaster.family],
             "backbone": [_name(getattr(forecaster, "backbone", ""))],
             "decoder": [_name(getattr(forecaster, "decoder", ""))],
@@ -244,15 +228,16 @@ def _tables(
             "fit_seconds": [fitted - began],
             "predict_seconds": [predicted - fitted],
             "forecasts": [len(origins)],
+            "context": [float(getattr(forecaster, "context_length_", np.nan))],
         }
     )
-    return table, fit
+    return run, fit
 
 
 def _fresh(pattern: Forecaster, seed: int) -> Forecaster:
     """Give a new forecaster with the arguments of a pattern, and the seed where it takes one."""
-    params = pattern.get_params(deep=False)
-    return type(pattern)(**(params | {"seed": seed} if "seed" in params else params))
+    fresh = type(pattern)(**pattern.get_params(deep=False))
+    return fresh.set_params(seed=seed) if takes(pattern, "seed") else fresh
 
 
 def _origins(panel: Panel, known: Panel, folds: Sequence[Fold]) -> tuple[np.ndarray, Origins]:

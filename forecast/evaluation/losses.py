@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from forecast.evaluation.columns import floats, level_columns
+from forecast.evaluation.ledger.columns import floats, level_columns
 
 Loss = Callable[[pd.DataFrame], np.ndarray]
 """The table `Ledger.forecasts` -> one float64 per row, NaN where `y` is NaN."""

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from forecast.evaluation.columns import CELL, floats
 from forecast.evaluation.ledger import Ledger, check
+from forecast.evaluation.ledger.columns import CELL, floats
 from forecast.evaluation.losses import (
     Loss,
     absolute_error,

@@ -15,6 +15,7 @@ from forecast.experiment.arguments import canonical
 from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, unknown_datasets
 from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
 from forecast.experiment.forecasters import build_forecasters, build_plan
+from forecast.experiment.regimes import Regime, build_regime
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
 
@@ -66,6 +67,8 @@ class Experiment(FromFile):
     gaps: what to do with missing rows, as `check_frame` takes it.
     plan: arguments of `Plan` but for the horizon: `n_folds` or `cutoffs`, `stride`, `window`, `refit`, ...
     seeds: of forecasters that have any; all others run once.
+    regime: what is made equal between networks before they are compared: `as_given` for nothing, `matched_parameters`,
+        `matched_compute`, `tuned`; or a mapping of `type` and the options of one, see `forecast.experiment.regimes`.
     forecasters: label -> `type` (a class of the library, or `package.module:Class`; the label where none is given) and
         arguments of its constructor.
 
@@ -76,6 +79,7 @@ class Experiment(FromFile):
     gaps: Gaps = "error"
     plan: dict[str, Any]
     seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
+    regime: str | dict[str, Any] = "as_given"
     forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
 
     @field_validator("datasets", mode="before")
@@ -110,6 +114,11 @@ class Experiment(FromFile):
         forecasters = build_forecasters(self.forecasters, self.horizon, faults)
         return self.sound(forecasters, faults)
 
+    def build_regime(self) -> Regime:
+        """Give the regime. Raises ConfigError."""
+        faults: list[Fault] = []
+        return self.sound(build_regime(self.regime, self.build_forecasters(), faults), faults)
+
     def panels(self) -> dict[str, Panel]:
         """Read all data sets through the door, and give them by name. Raises ConfigError."""
         panels = {}
@@ -122,9 +131,15 @@ class Experiment(FromFile):
 
     def canonical(self) -> dict[str, Any]:
         """Give all that results depend on, every default spelled out, as JSON can hold it. Raises ConfigError."""
-        plain = self.model_dump(mode="json", exclude={"plan", "forecasters"})
+        plain = self.model_dump(mode="json", exclude={"plan", "forecasters", "regime"})
         plan = {name: value for name, value in canonical(self.build_plan()).items() if name not in ("type", "horizon")}
-        return {**plain, "plan": plan, "forecasters": canonical(self.build_forecasters(), "forecasters")}
+        regime = self.build_regime()
+        return {
+            **plain,
+            "plan": plan,
+            "regime": {**canonical(regime, "regime"), "type": regime.name},
+            "forecasters": canonical(self.build_forecasters(), "forecasters"),
+        }
 
 
 def load_experiment(path: str | Path) -> Experiment:
@@ -149,8 +164,13 @@ def load_experiment(path: str | Path) -> Experiment:
     faults += unknown_datasets(content.get("datasets"))
     if isinstance(content.get("plan"), Mapping):
         build_plan(content["plan"], horizon, faults)
+    forecasters = None
     if isinstance(content.get("forecasters"), Mapping):
-        build_forecasters(content["forecasters"], horizon, faults)
+        before = len(faults)
+        forecasters = build_forecasters(content["forecasters"], horizon, faults)
+        forecasters = forecasters if len(faults) == before else None  # with whom a regime goes is not known yet
+    if isinstance(content.get("regime"), str | Mapping):
+        build_regime(content["regime"], forecasters, faults)
     if faults or experiment is None:
         raise source.error(faults)
     experiment._source = source

@@ -16,8 +16,8 @@ from forecast.experiment.arguments import canonical, construct
 from forecast.experiment.config import FromFile, fault_of, find_config
 from forecast.experiment.faults import Fault, Source
 from forecast.experiment.protocol import protocol
-from forecast.experiment.runner import Progress, run_cells
 from forecast.experiment.store import Store, code_version, key_of
+from forecast.experiment.work import Progress, run_cells
 
 if TYPE_CHECKING:
     from forecast.experiment.cost_results import CostResults
@@ -173,7 +173,9 @@ def run_costs(
     cells = cost_cells(experiment, store)
     with store.opened(experiment.canonical(), [cell.facts() for cell in cells]):
         write_setting(store, experiment.text)
-        run_cells(cells, store, progress or Progress())
+        progress = progress or Progress()
+        run_cells(cells, store, progress)
+        progress.writing()
         return publish(store)
 
 

@@ -32,17 +32,36 @@ def build_forecasters(given: Mapping[Any, Any], horizon: int, faults: list[Fault
         arguments = dict(arguments) if isinstance(arguments, Mapping) else {} if arguments is None else arguments
         if not isinstance(arguments, dict):
             continue  # not a mapping: the schema says so
-        field = ("forecasters", label)
-        kind = _forecaster_class(label, arguments, field, faults)
-        if kind is not None:
-            built[label] = construct(kind, arguments, field, faults, {"horizon": horizon}, _SET_BY_THE_EXPERIMENT)
-    return built
+        built[label] = _build(label, arguments, ("forecasters", label), horizon, faults)
+    return {label: forecaster for label, forecaster in built.items() if forecaster is not None}
 
 
-def _forecaster_class(label: Any, arguments: dict[str, Any], field: Field, faults: list[Fault]) -> type | None:
+def _build(label: Any, arguments: dict[str, Any], field: Field, horizon: int, faults: list[Fault]) -> Forecaster | None:
+    """Give the forecaster of some arguments, with the one inside it if it wraps one; None if there is a fault."""
+    kind = _forecaster_class(label, arguments, field, faults)
+    if kind is None:
+        return None
+    fixed: dict[str, Any] = {"horizon": horizon}
+    if (wraps := kind.wraps) is not None:
+        place, inside = (*field, wraps), arguments.get(wraps)
+        if isinstance(inside, str):
+            inside = {"type": inside}
+        if not isinstance(inside, Mapping) or "type" not in inside:
+            faults.append(Fault(place, f"should be {{type: ...}}, a forecaster with its arguments; got {inside!r}"))
+            return None
+        arguments[wraps] = _build(None, dict(inside), place, horizon, faults)
+        if arguments[wraps] is None:
+            return None
+        fixed = {}  # the horizon is that of the one inside
+    return construct(kind, arguments, field, faults, fixed, _SET_BY_THE_EXPERIMENT)
+
+
+def _forecaster_class(
+    label: Any, arguments: dict[str, Any], field: Field, faults: list[Fault]
+) -> type[Forecaster] | None:
     """Give the class named by `type`, which is taken out of the arguments, or else by the label."""
     known = [name for name, kind in vars(baselines).items() if isinstance(kind, type) and not inspect.isabstract(kind)]
-    known = [*sorted(known), "NeuralForecaster"]
+    known = [*sorted(known), "NeuralForecaster", "Calibrated"]
     named = "type" in arguments
     name = arguments.pop("type", label)
     place = (*field, "type") if named else field

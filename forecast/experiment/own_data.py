@@ -261,7 +261,7 @@ def _check_columns(path: Path, frame: pd.DataFrame, layout: Layout, target: bool
     wanted += [
         (name, f"--{role}")
         for name, role in layout.roles.uses()
-        if target or (role == "known" or (name in static and name in frame.columns))
+        if target or role in ("known", "forecasted", "issue time") or (name in static and name in frame.columns)
     ]
     there = [str(name) for name in frame.columns]
     for place, (name, option) in enumerate(wanted):

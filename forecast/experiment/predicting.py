@@ -199,7 +199,8 @@ def _check_nothing_new(task: Task, freq: str, roles: Roles) -> None:
     if task.gaps is not None and task.data is None:
         raise ConfigError("error: `--gaps` is for a table, and none is given: leave it out, or name one with `--data`")
     asked = task.names.get("roles", roles)
-    if sorted(asked.uses()) != sorted(roles.uses()) or asked.delayed != roles.delayed:
+    same = asked.delayed == roles.delayed and asked.forecasted == roles.forecasted
+    if sorted(asked.uses()) != sorted(roles.uses()) or not same:
         told = ", ".join(f"{column} ({role})" for column, role in roles.uses()) or "none"
         raise ConfigError(
             f"error: the columns that a saved forecaster reads are those of its fit, here {told}: leave other "
@@ -235,7 +236,7 @@ def _door(task: Task, table: OwnTable) -> dict[str, Any]:
 
 def _with_future(task: Task, table: OwnTable, notes: Notes) -> tuple[OwnTable, pd.DataFrame | None]:
     """Part what is to come from the history: a table of its own, or rows without a value at the ends of series."""
-    if not table.layout.roles.known:
+    if not table.layout.roles.known and not table.layout.roles.forecasted:
         if task.future is not None:
             raise ConfigError("error: `--future` is given, but no column is known ahead: name some with `--known`")
         return table, None

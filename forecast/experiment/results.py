@@ -2,6 +2,8 @@
 
 - summary.csv: one row per dataset, horizon and forecaster
 - cells.csv: one row per cell: done, failed (with its traceback) or unfinished
+- budgets.csv: what each forecaster could spend and has spent; one row per dataset and forecaster
+- trials.csv, tuning.csv: of a search, each trial, and the error of the best of so many
 - folds.csv: the plan on each data set
 - ledger/<dataset>/: every forecast with what came true
 - history/: the series from shortly before the first cutoff on, for plots
@@ -25,6 +27,7 @@ from forecast.evaluation.metrics import METRICS, score, skill
 from forecast.evaluation.plan import Plan
 from forecast.experiment.config import Experiment
 from forecast.experiment.protocol import protocol
+from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
 from forecast.experiment.store import Store
 from forecast.frame import Panel
 
@@ -50,6 +53,9 @@ class Results:
     cells: one row per cell: `status` is done, failed or unfinished.
     ledgers: every forecast, by data set; of forecasters and seeds that got through all folds.
     verdicts: one sentence for each data set.
+    regimes: what was made equal between networks, how far, and what was not, by data set.
+    budgets: one row per dataset and forecaster: size, context, steps, batch, trials, seeds, seconds of a fit.
+    trials: one row per trial of a search; none where the regime makes none.
 
     """
 
@@ -58,6 +64,9 @@ class Results:
     cells: pd.DataFrame
     ledgers: Mapping[str, Ledger]
     verdicts: Mapping[str, str]
+    regimes: Mapping[str, str]
+    budgets: pd.DataFrame
+    trials: pd.DataFrame
 
     @property
     def ledger(self) -> Ledger:
@@ -104,12 +113,17 @@ def publish(store: Store) -> Results:
 
     note = store.experiment()
     config, horizon = note["config"], note["config"]["horizon"]
-    cells = _cells(store, note)
-    ledgers, summaries, chapters, verdicts = {}, [], [], {}
+    cells, settled = _cells(store, note), note.get("settled", {})
+    trials = trial_table(store, note.get("before", ()))
+    curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
+    ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
     for dataset in (one["name"] for one in config["datasets"]):
         here = [cell for cell in cells if cell["dataset"] == dataset]
         lost = [cell for cell in here if cell["status"] != "done"]
+        if not here:  # what the regime has to do first is not finished
+            continue
         ledger = _ledger(store, here)
+        regimes[dataset] = told = " ".join(sentences(settled[dataset], ledger)) if dataset in settled else "not told"
         summaries.append(summary := _summary(here, ledger))
         if ledger is None:
             continue
@@ -118,28 +132,33 @@ def publish(store: Store) -> Results:
         history, folds = _history(store, dataset, ledger), _folds(store, dataset, ledger)
         with store.replacing(f"ledger/{dataset}") as path:
             ledger.write(path)
-        _write_plots(store, dataset, ledger, history, folds)
+        _write_plots(store, dataset, ledger, history, folds, pd.DataFrame(curves[curves["dataset"] == dataset]))
         chapters.append(
             Chapter(
                 ledger,
                 summary,
                 folds,
-                {"dataset": dataset, "horizon": horizon, **_facts(store, note, folds)},
+                {"dataset": dataset, "horizon": horizon, "regime": told, **_facts(store, note, folds)},
                 failures=[_failure(cell) for cell in lost if cell["status"] == "failed"],
                 history=history,
                 not_tested=_left_out(lost),
             )
         )
-    summary, cell_table = pd.concat(summaries, ignore_index=True), pd.DataFrame(cells, columns=CELLS)
+    summary = pd.concat(summaries, ignore_index=True) if summaries else pd.DataFrame(columns=SUMMARY)
+    cell_table, budgets = pd.DataFrame(cells, columns=CELLS), budget_table(settled, ledgers)
     _write_table(store, "summary.csv", summary)
     _write_table(store, "cells.csv", cell_table)
+    _write_table(store, "budgets.csv", budgets)
+    if len(trials):
+        _write_table(store, "trials.csv", trials)
+        _write_table(store, "tuning.csv", curves)
     report = store.folder / "report.html"
     if chapters:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}")
     else:
         report.unlink(missing_ok=True)
-    return Results(store.folder, summary, cell_table, ledgers, verdicts)
+    return Results(store.folder, summary, cell_table, ledgers, verdicts, regimes, budgets, trials)
 
 
 def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
@@ -188,7 +207,14 @@ def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
     return table.astype({**dict.fromkeys(PARTS, "str"), "seeds": "int64"})
 
 
-def _write_plots(store: Store, dataset: str, ledger: Ledger, history: pd.DataFrame | None, folds: pd.DataFrame) -> None:
+def _write_plots(
+    store: Store,
+    dataset: str,
+    ledger: Ledger,
+    history: pd.DataFrame | None,
+    folds: pd.DataFrame,
+    curves: pd.DataFrame,
+) -> None:
     from forecast import plots
     from forecast.plots.style import look
 
@@ -203,6 +229,8 @@ def _write_plots(store: Store, dataset: str, ledger: Ledger, history: pd.DataFra
         figures["skill"] = plots.plot_skill(ledger, BASELINE)
         if is_crossed(ledger):
             figures["effects"] = plots.plot_effects(ledger, BASELINE)
+    if len(curves):
+        figures["tuning"] = plots.plot_tuning_curve(curves)
     with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         path.mkdir()
@@ -243,20 +271,23 @@ def _history(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame | None:
     if not path.is_file():
         return None
     table = pd.read_csv(path, dtype={"unique_id": "str", "ds": "str"}, keep_default_na=False, na_values={"y": [""]})
-    like = ledger.forecasts.dtypes
-    table["unique_id"] = table["unique_id"].astype(like["unique_id"])
-    table["ds"] = _times(table, "ds", like["cutoff"])
+    points = ledger.points
+    table["unique_id"] = table["unique_id"].astype(points.ids.dtype)
+    table["ds"] = _times(table, "ds", points.cutoffs.dtype)
     return table
 
 
 def _folds(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame:
     table = pd.read_csv(store.folder / "folds.csv", dtype="str", keep_default_na=False)
     table = pd.DataFrame(table[table["dataset"] == dataset]).drop(columns="dataset").reset_index(drop=True)
-    for column in ("cutoff", "train_start", "train_end", "test_start", "test_end"):
-        table[column] = _times(table, column, ledger.forecasts.dtypes["cutoff"])
-    # Forecasters hold back what they will; the plan of a backtest names no validation rows.
-    table["validation_start"] = float("nan")
-    return table.astype(dict.fromkeys(["fold", "fit_fold", "series", "points"], "int64"))
+    times = ["cutoff", "train_start", "train_end", "context_start", "test_start", "test_end"]
+    if (table["validation_start"] == "").any():  # forecasters hold back what they will
+        table["validation_start"] = float("nan")
+    else:
+        times.append("validation_start")
+    for column in times:
+        table[column] = _times(table, column, ledger.points.cutoffs.dtype)
+    return table.astype(dict.fromkeys(["fold", "fit_fold", "gap", "series", "points"], "int64"))
 
 
 def _times(table: pd.DataFrame, column: str, dtype: Any) -> pd.Series:

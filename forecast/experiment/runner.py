@@ -1,13 +1,13 @@
 """The run of an experiment: its cells in a stated order, each computed once and stored, then the results written anew.
 
-The order is that of the config: data set, forecaster, seed, and then time.
+What the regime has to measure or try comes first; then the order is that of the config: data set, forecaster, seed, and
+then time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from forecast.evaluation.backtest import groups, run_group, runs
 from forecast.evaluation.ledger import Ledger
@@ -15,35 +15,13 @@ from forecast.evaluation.plan import Fold, Plan
 from forecast.experiment.arguments import argument_named, canonical
 from forecast.experiment.config import Experiment, load_experiment
 from forecast.experiment.faults import Fault
+from forecast.experiment.regimes import Case, Regime, Settled
+from forecast.experiment.regimes.account import note_of
 from forecast.experiment.results import Results, publish, write_setting
-from forecast.experiment.store import Content, Store, checksum_of, code_version, key_of
+from forecast.experiment.store import Store, checksum_of, code_version, key_of
+from forecast.experiment.work import Progress, Work, run_cells
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
-
-Outcome = Literal["stored", "done", "failed"]
-
-
-class Work(Protocol):
-    """The unit of work of any experiment; `str` of it says which one it is."""
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """All that its numbers depend on, as JSON can hold it."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """Its place in the store."""
-        ...
-
-    @property
-    def kind(self) -> object:
-        """What cells have in common that take about as long."""
-        ...
-
-    def compute(self) -> Content:
-        """Do it."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,20 +65,13 @@ class Cell:
         return run_group(self.panel, self.forecaster, self.label, self.seed, self.plan, self.folds)
 
 
-class Progress:
-    """What a run tells while it is at work; the methods of this one do nothing."""
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A data set of an experiment, the folds of the plan on it, and what a regime may know of both."""
 
-    def begin(self, cells: Sequence[Work]) -> None:
-        """All cells are known, in their order."""
-
-    def at_work(self, cell: Work) -> None:
-        """A cell is being computed."""
-
-    def finished(self, cell: Work, outcome: Outcome, seconds: float) -> None:
-        """A cell was there already (stored), has been computed (done), or has failed."""
-
-    def writing(self) -> None:
-        """All cells are finished; scores, plots and report are being written."""
+    panel: Panel
+    folds: Sequence[Fold]
+    case: Case
 
 
 def run_experiment(
@@ -126,26 +97,23 @@ def run_experiment(
     """
     experiment = config if isinstance(config, Experiment) else load_experiment(config)
     progress = progress or Progress()
-    cells = cells_of(experiment)
-    folder = Path("results", experiment.name) if out is None else Path(out)
-    with Store(folder).opened(experiment.canonical(), [cell.facts() for cell in cells]) as store:
-        write_setting(store, experiment, {cell.dataset: (cell.panel, cell.plan) for cell in cells})
+    grounds, regime = grounds_of(experiment), experiment.build_regime()
+    store = Store(Path("results", experiment.name) if out is None else out)
+    before = _before(experiment, regime, grounds, store)
+    # Where nothing has to be measured or tried first, whatever cannot be had is told before a folder is made.
+    settled = {} if before else _settle(experiment, regime, grounds, store)
+    cells = cells_of(experiment, grounds, settled)
+    note = {"before": [work.facts() for work in before]}
+    with store.opened(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds)):
+        write_setting(store, experiment, {ground.case.dataset: (ground.panel, ground.case.plan) for ground in grounds})
+        if before:
+            run_cells(before, store, progress)
+            settled = _settle(experiment, regime, grounds, store)
+            cells = cells_of(experiment, grounds, settled)
+            store.record(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds))
         run_cells(cells, store, progress)
+        progress.writing()
         return publish(store)
-
-
-def run_cells(cells: Sequence[Work], store: Store, progress: Progress) -> None:
-    """Compute and store the cells that are not stored, in their order."""
-    progress.begin(cells)
-    for cell in cells:
-        if store.is_done(cell.key):
-            progress.finished(cell, "stored", 0.0)
-            continue
-        progress.at_work(cell)
-        began = perf_counter()
-        outcome = _run(cell, store)
-        progress.finished(cell, outcome, perf_counter() - began)
-    progress.writing()
 
 
 def rebuild(folder: str | Path) -> Results:
@@ -159,25 +127,62 @@ def rebuild(folder: str | Path) -> Results:
         return publish(store)
 
 
-def cells_of(experiment: Experiment) -> list[Cell]:
-    """Give all cells of an experiment, in their order; the data are read. Raises ConfigError."""
-    plan, forecasters = experiment.build_plan(), experiment.build_forecasters()
-    cells = []
+def grounds_of(experiment: Experiment) -> list[Ground]:
+    """Read all data of an experiment, and lay out the plan on each. Raises ConfigError."""
+    plan, forecasters, grounds = experiment.build_plan(), experiment.build_forecasters(), []
     for name, panel in experiment.panels().items():
         try:
             folds = plan.folds(panel)
         except (TypeError, ValueError) as error:
-            raise experiment.error(
-                [Fault(("plan", *argument_named(str(error), experiment.plan)), str(error))]
-            ) from error
+            field = ("plan", *argument_named(str(error), experiment.plan))
+            raise experiment.error([Fault(field, str(error))]) from error
+        first = folds[0]
+        seen = first.rows(panel, first.train_start, first.cutoff)
+        grounds.append(Ground(panel, folds, Case(name, seen, first.cutoff, plan, forecasters, code_version())))
+    return grounds
+
+
+def cells_of(experiment: Experiment, grounds: Sequence[Ground], settled: Mapping[str, Settled]) -> list[Cell]:
+    """Give all cells of the data sets whose forecasters are settled, in their order."""
+    cells = []
+    for ground in grounds:
+        name, panel, plan, folds = ground.case.dataset, ground.panel, ground.case.plan, ground.folds
+        if name not in settled:
+            continue
         data = checksum_of(panel)
-        for label, forecaster, seed in runs(forecasters, experiment.seeds):
+        for label, forecaster, seed in runs(settled[name].forecasters, experiment.seeds):
             for group in groups(folds):
                 config = _config(name, data, label, forecaster, seed, plan, group)
                 cells.append(
                     Cell(name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
                 )
     return cells
+
+
+def _before(experiment: Experiment, regime: Regime, grounds: Sequence[Ground], store: Store) -> list[Work]:
+    """Give all that a regime has to measure or try before the first cell. Raises ConfigError."""
+    try:
+        return [work for ground in grounds for work in regime.work(ground.case, store)]
+    except ValueError as error:
+        field = ("regime", *argument_named(str(error), experiment.regime))
+        raise experiment.error([Fault(field, str(error))]) from error
+
+
+def _settle(experiment: Experiment, regime: Regime, grounds: Sequence[Ground], store: Store) -> dict[str, Settled]:
+    """Give what the regime comes to, by data set. Raises ConfigError."""
+    faults: list[Fault] = []
+    found = {ground.case.dataset: regime.settle(ground.case, store, faults) for ground in grounds}
+    return experiment.sound({name: one for name, one in found.items() if one is not None}, faults)
+
+
+def _facts(cells: Sequence[Work]) -> list[dict[str, Any]]:
+    return [cell.facts() for cell in cells]
+
+
+def _told(regime: Regime, settled: Mapping[str, Settled], grounds: Sequence[Ground]) -> dict[str, Any]:
+    """Give by data set what tables and report say of the regime, as JSON can hold it."""
+    panels = {ground.case.dataset: ground.case.panel for ground in grounds}
+    return {name: note_of(regime, one, panels[name]) for name, one in settled.items()}
 
 
 def _config(
@@ -196,20 +201,12 @@ def _config(
         "window": plan.window,
         "min_history": plan.min_history,
         "season_length": plan.season_length,
+        "gap": plan.gap,
+        "held_back": [plan.held_back, plan.embargo],
+        "context": plan.context,
+        "align": plan.align,
         "cutoffs": [str(fold.stamp) for fold in folds],
         "fit_on": [folds[0].train_start, folds[0].train_end],
+        "fit_fold": folds[0].fit_fold,
         "code": code_version(),
     }
-
-
-def _run(cell: Work, store: Store) -> Outcome:
-    try:
-        content = cell.compute()
-    except SystemExit as stop:
-        # Some trainers end the process themselves when the user presses Ctrl-C; a library does not.
-        raise KeyboardInterrupt from stop
-    except Exception as error:  # whatever a cell raises is its result, and no other's
-        store.write_error(cell.key, cell.config, error)
-        return "failed"
-    store.write(cell.key, cell.config, content)
-    return "done"

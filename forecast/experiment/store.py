@@ -56,8 +56,8 @@ class Store:
         self.folder = Path(folder)
 
     @contextlib.contextmanager
-    def opened(self, config: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
-        """Make the folder, or take it up again, for an experiment: its config and what its cells are, in their order.
+    def opened(self, config: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], **more: Any) -> Iterator[Self]:
+        """Make the folder, or take it up again, for an experiment, of which it keeps what `record` does.
 
         An experiment keeps its folder when only its forecasters or seeds change: cells go by their content, so that
         those still asked for are taken as they are, and others stay unused.
@@ -79,10 +79,14 @@ class Store:
                 "write to: --out FOLDER"
             ) from error
         with self.locked():
-            note = {"foretell": __version__, "hash": key_of(config), "config": config, "cells": list(cells)}
-            with self.replacing(_EXPERIMENT) as path:
-                path.write_text(_json(note), encoding="utf-8")
+            self.record(config, cells, **more)
             yield self
+
+    def record(self, config: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], **more: Any) -> None:
+        """Keep what the experiment is: its config, what its cells are, in their order, and more that tables tell."""
+        note = {"foretell": __version__, "hash": key_of(config), "config": config, "cells": list(cells), **more}
+        with self.replacing(_EXPERIMENT) as path:
+            path.write_text(_json(note), encoding="utf-8")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -228,7 +232,7 @@ def checksum_of(panel: Panel) -> str:
             add(table.numbers)
             columns = [[one.name, one.delay, _told(one.categories)] for one in table.columns]
             digest.update(json.dumps(columns).encode())
-        for array in (beside.starts, beside.stops, beside.first):
+        for array in (beside.starts, beside.stops, beside.first, *([] if beside.late is None else [beside.late])):
             add(array)
     calendar = panel.calendar
     # One stamp tells where a regular axis lies; one that is listed is all of its stamps.

@@ -22,7 +22,8 @@ def note_of(forecaster: "NeuralForecaster", panel: Panel, format: str, apart: fl
     lengths = {"past": [T], "known": [T + H], "static": []}
     holds = {
         "past": "at the steps of `values`; a delayed column holds the value of `delay` steps before",
-        "known": "at the steps of `values` and the `horizon` after them",
+        "known": "at the steps of `values` and the `horizon` after them; of a forecasted column what had been issued "
+        "by each step of `values`, and for those ahead by the last of these",
         "static": "of the series",
     }
     for role in roles_of(forecaster):
@@ -61,6 +62,7 @@ def _columns(part: Part) -> list[dict[str, Any]]:
     """Give the columns of a role in their order; a category is given by its place in the list."""
     return [
         {"name": column.name, "delay": column.delay}
+        | ({"forecasted": True} if column.issued else {})
         | (
             {"categories": saving.to_json(column.values, column.name), "missing": "NaN"}
             if isinstance(column, Category)

@@ -188,8 +188,8 @@ def in_calendar(rows: Rows, calendar: Calendar) -> Rows:
 
     """
     stamps, time = rows.stamps, rows.stamps.name
-    kind, own = _kind(getattr(stamps, "unit", None), getattr(stamps, "tz", None)), _kind(calendar.unit, calendar.zone)
-    if kind != own:
+    kind = kind_of(getattr(stamps, "unit", None), getattr(stamps, "tz", None))
+    if kind != (own := kind_of(calendar.unit, calendar.zone)):
         raise FrameError(
             f"column `{time}` holds {kind}, first {stamps[0]}; the series so far have {own}: give the same"
         )
@@ -209,7 +209,7 @@ def in_calendar(rows: Rows, calendar: Calendar) -> Rows:
     return replace(rows, stamps=fitting)
 
 
-def _kind(unit: str | None, zone: tzinfo | None) -> str:
+def kind_of(unit: str | None, zone: tzinfo | None) -> str:
     """Say what kind of stamps these are."""
     return (
         "integers" if unit is None else "timestamps without time zone" if zone is None else "timestamps in a time zone"

@@ -13,13 +13,20 @@ from forecast.frame.rows import FrameError, Rows, of_numbers, plain
 _MOST_CATEGORIES = 1 << 24  # places that float32 can tell apart
 
 
-def read_table(rows: Rows, names: Iterable, delays: Mapping | None = None, like: tuple[Column, ...] = ()) -> Table:
+def read_table(
+    rows: Rows,
+    names: Iterable,
+    delays: Mapping | None = None,
+    issued: Mapping | None = None,
+    like: tuple[Column, ...] = (),
+) -> Table:
     """Give columns of the rows as a table, a row for each.
 
     Parameters
     ----------
     rows: they hold the columns `names`.
     delays: column -> steps, of delayed ones.
+    issued: column -> that of its issue times, of forecasted ones.
     like: columns of earlier rows. One that was of numbers there has to be of numbers here; of one that was not, the
         categories keep their places, and new ones follow.
 
@@ -37,7 +44,7 @@ def read_table(rows: Rows, names: Iterable, delays: Mapping | None = None, like:
             numbers[:, at] = rows.numbers(given)
         else:
             numbers[:, at], categories = _places(rows, given, before.categories if before else None)
-        columns.append(Column(name, categories, (delays or {}).get(name, 0)))
+        columns.append(Column(name, categories, (delays or {}).get(name, 0), (issued or {}).get(name)))
     return Table(tuple(columns), numbers)
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 from forecast.frame.axis import check_axis, in_calendar, rows_by_stamp
 from forecast.frame.calendar import Calendar
 from forecast.frame.columns import read_table
-from forecast.frame.covariates import Covariates, Table
+from forecast.frame.covariates import NEVER, Covariates, Table
+from forecast.frame.issued import read_late
 from forecast.frame.panel import Panel
 from forecast.frame.roles import Roles
 from forecast.frame.rows import FrameError, plain
@@ -18,13 +19,14 @@ from forecast.frame.schema import ID, TIME, rows_of
 def check_future(
     frame, panel: Panel, *, columns: Mapping[str, str] | None = None, unsorted: str = "error", others: Iterable = ()
 ) -> tuple[Covariates, Calendar]:
-    """Check a frame of known covariates; give what it says of the series of a panel, NaN where it says nothing.
+    """Check a frame of known and forecasted covariates; give what it says of the series of a panel, NaN for nothing.
 
     Parameters
     ----------
-    frame: one row per series and stamp, with the id, the stamp and every known column of the panel; others are not
-        read. Rows may be left out. Id and stamp may be named as in the panel's frame, or `unique_id` and `ds`.
-    panel: it has known covariates.
+    frame: one row per series and stamp, with the id, the stamp, every known and every forecasted column of the panel,
+        and the issue times of these; others are not read. Rows may be left out. Id and stamp may be named as in the
+        panel's frame, or `unique_id` and `ds`.
+    panel: it has such covariates.
     columns, unsorted: as in `check_frame`.
     others: ids of series beside those of the panel, of which there may be rows that are not used.
 
@@ -37,7 +39,7 @@ def check_future(
     Raises
     ------
     FrameError: a series that the panel does not have; stamps that are of another kind, off the grid of the panel or
-        repeated; a known column that is not there, or holds something else than in the panel.
+        repeated; a column that is not there, or holds something else than in the panel; a forecast without issue time.
 
     """
     assert panel.covariates is not None
@@ -48,7 +50,8 @@ def check_future(
         for column, numbers in zip(known.columns, known.numbers.T, strict=True)
         if column.categories is not None or np.isfinite(numbers).any()
     )
-    roles = Roles(known=tuple(column.name for column in known.columns))
+    issued = {column.name: column.issued for column in known.columns if column.issued is not None}
+    roles = Roles(known=tuple(column.name for column in known.columns if column.issued is None), forecasted=issued)
     named = _names_in(frame)
     columns = {name: theirs for name, theirs in (columns or {}).items() if theirs in named or name not in named}
     rows, begins = rows_of(frame, columns, roles, unsorted, keys=(ID, TIME))
@@ -60,15 +63,20 @@ def check_future(
     first, last = (calendar.locate(rows.stamps[at])[0] for at in (begins, ends))
     stops = np.cumsum(last - first + 1)
     starts = stops - (last - first + 1)
-    table = read_table(rows, roles.known, like=like)
+    table = read_table(rows, [column.name for column in known.columns], issued=issued, like=like)
+    told = read_late(rows, table, calendar)
     numbers = np.full((stops[-1], len(table.columns)), np.nan, dtype="float32")
+    late = None if told is None else np.full((stops[-1], told.shape[1]), NEVER, dtype="int32")
     for part, place in rows_by_stamp(rows, begins, calendar, starts - first):
         numbers[place] = table.numbers[part]
+        if late is not None and told is not None:
+            late[place] = told[part]
     nothing = Table((), np.empty((len(panel), 0), dtype="float32"))
-    ranges = [np.zeros(len(panel), dtype="int64") for _ in range(3)]
-    for whole, found in zip(ranges, (starts, stops, first), strict=True):
+    own_starts, own_stops, own_first = (np.zeros(len(panel), dtype="int64") for _ in range(3))
+    for whole, found in zip((own_starts, own_stops, own_first), (starts, stops, first), strict=True):
         whole[series[series >= 0]] = found[series >= 0]
-    return Covariates(nothing, nothing, Table(table.columns, numbers), *ranges), calendar
+    known = Table(table.columns, numbers)
+    return Covariates(nothing, nothing, known, own_starts, own_stops, own_first, late), calendar
 
 
 def _names_in(frame) -> list:

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 
 from forecast.frame.calendar import Calendar
-from forecast.frame.covariates import Covariates
+from forecast.frame.covariates import NEVER, Covariates
 from forecast.frame.errors import plain
 from forecast.frame.form import Form
+from forecast.frame.issued import issue_times
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +92,22 @@ class Panel:
             covariates=self.covariates and self.covariates.take(series),
         )
 
-    def until(self, cutoff: int) -> "Panel":
+    def until(self, cutoff: int | np.ndarray) -> "Panel":
         """Give what was known at a cutoff (calendar ordinal, inclusive); series that had not begun are left out.
 
-        Known covariates go on after it. Of a delayed one the last values are there, but not yet to be read.
+        Each series may have a cutoff of its own, (S,).
+
+        Known covariates go on after it. Of a delayed one the last values are there, but not yet to be read; of a
+        forecasted one those that were issued later.
         """
         stops = np.clip(self.starts + (cutoff + 1 - self.first), self.starts, self.stops)
         return replace(self, stops=stops).take(stops > self.starts)
 
-    def since(self, begin: int) -> "Panel":
-        """Give the rows from a calendar ordinal on, those of covariates too; series that had ended are left out."""
+    def since(self, begin: int | np.ndarray) -> "Panel":
+        """Give the rows from a calendar ordinal on, or (S,) of them; series that had ended are left out.
+
+        Covariates are cut alike.
+        """
         skipped = np.clip(begin - self.first, 0, self.lengths)
         cut = replace(
             self,
@@ -110,11 +117,11 @@ class Panel:
         )
         return cut.take(cut.stops > cut.starts)
 
-    def detached(self) -> "Panel":
+    def detached(self, ends: np.ndarray | None = None) -> "Panel":
         """Give a copy over arrays of its own: what has been cut off is then not there to be read.
 
-        Neither is what was not yet known of delayed covariates when the last series ends, nor a category that is met
-        only in what has been cut off.
+        Neither is what was not yet known of delayed and forecasted covariates when the last series ends (or, of each
+        series, at its place in `ends`, (S,) ordinals), nor a category that is met only in what has been cut off.
         """
         lengths = self.lengths
         rows = _ramps(self.starts, lengths)
@@ -125,26 +132,36 @@ class Panel:
             observed=self.observed[rows],
             starts=stops - lengths,
             stops=stops,
-            covariates=self.covariates and self._own(self.covariates, rows),
+            covariates=self.covariates and self._own(self.covariates, rows, ends),
             weights=None if self.weights is None else self.weights[rows],
         )
 
-    def _own(self, covariates: Covariates, rows: np.ndarray) -> Covariates:
+    def _own(self, covariates: Covariates, rows: np.ndarray, ends: np.ndarray | None) -> Covariates:
         """Give covariates over arrays of their own; those of the panel's flat `rows` alone, without what came late."""
         past = covariates.past.rows(rows)
         # Steps until the end of the panel: a series that ended before it may be read from there by another.
-        left = np.repeat(self.last.max() if len(self) else 0, len(rows)) - _ramps(self.first, self.lengths)
+        if ends is None:
+            ends = np.broadcast_to(self.last.max() if len(self) else 0, (len(self),))
+        left = np.repeat(ends, self.lengths) - _ramps(self.first, self.lengths)
         for at, column in enumerate(past.columns):
             past.numbers[left < column.delay, at] = np.nan
         lengths = covariates.stops - covariates.starts
         stops = np.cumsum(lengths)
+        rows = _ramps(covariates.starts, lengths)
+        known, late = covariates.known.rows(rows), covariates.late
+        if late is not None:
+            left = np.repeat(ends, lengths) - _ramps(covariates.first, lengths)
+            late = np.where(late[rows] > left[:, None], np.int32(NEVER), late[rows])
+            for at, place in enumerate(covariates.forecasted):
+                known.numbers[late[:, at] == NEVER, place] = np.nan
         return Covariates(
             static=covariates.static.own_categories(),
             past=past.own_categories(),
-            known=covariates.known.rows(_ramps(covariates.starts, lengths)).own_categories(),
+            known=known.own_categories(),
             starts=stops - lengths,
             stops=stops,
             first=covariates.first,
+            late=late,
         )
 
     def at(self, series: np.ndarray, ordinals: np.ndarray) -> np.ndarray:
@@ -158,7 +175,8 @@ class Panel:
     def to_frame(self) -> pd.DataFrame:
         """Give the long frame back: `unique_id, ds, y`, regular in time, NaN where nothing was observed.
 
-        Columns that have a role follow: static, known, past and delayed ones, the weight.
+        Columns that have a role follow: static, known and forecasted ones, the stamps from which on these may be read,
+        past and delayed ones, the weight.
         """
         lengths = self.lengths
         rows = _ramps(self.starts, lengths)
@@ -170,8 +188,9 @@ class Panel:
             "y": np.where(self.observed[rows], self.values[rows], np.nan),
         }
         if beside := self.covariates:
-            frame |= beside.static.values(series)
-            frame |= beside.known.values((beside.starts - beside.first)[series] + ordinals) | beside.past.values(rows)
+            known = (beside.starts - beside.first)[series] + ordinals
+            frame |= beside.static.values(series) | beside.known.values(known)
+            frame |= issue_times(beside, known, ordinals, self.calendar) | beside.past.values(rows)
         if self.weights is not None:
             frame[self.weight] = self.weights[rows]
         return pd.DataFrame(frame)
@@ -181,10 +200,11 @@ class Panel:
         roles = {"weight": [self.weight]} if self.weights is not None else {}
         if self.covariates is None:
             return roles
-        past = self.covariates.past.columns
+        known, past = self.covariates.known.columns, self.covariates.past.columns
         columns = {
             "static": self.covariates.static.columns,
-            "known": self.covariates.known.columns,
+            "known": [column for column in known if column.issued is None],
+            "forecasted": [column for column in known if column.issued is not None],
             "past": [column for column in past if not column.delay],
             "delayed": [column for column in past if column.delay],
         }

@@ -12,7 +12,9 @@ from forecast.frame.form import ID, TARGET, TIME, Form
 _ALLOWED = "a DataFrame of pandas or polars, an Arrow table, or another frame that narwhals reads"
 
 
-def as_pandas(frame: Any, names: Mapping[str, Any], others: Collection = ()) -> tuple[pd.DataFrame, Form, tuple]:
+def as_pandas(
+    frame: Any, names: Mapping[str, Any], others: Collection = (), stamps: Collection = ()
+) -> tuple[pd.DataFrame, Form, tuple]:
     """Give a frame of any kind as one of pandas, its form but for the stamps, and the columns that are not wanted.
 
     Parameters
@@ -22,6 +24,7 @@ def as_pandas(frame: Any, names: Mapping[str, Any], others: Collection = ()) -> 
         in the index, the first is the id.
     names: our name -> the frame's: id, time and, if it is wanted, target.
     others: further columns that are wanted.
+    stamps: those of them that hold stamps, or nothing.
 
     Raises
     ------
@@ -43,7 +46,7 @@ def as_pandas(frame: Any, names: Mapping[str, Any], others: Collection = ()) -> 
         unused = tuple(name for name in native.columns if name not in wanted)
         if missing:  # the caller says so, and what there is
             return pd.DataFrame(columns=pd.Index(native.columns)), form, unused
-        readers = {names[ID]: _read_ids, names[TIME]: _read_time}
+        readers = {**dict.fromkeys(stamps, _read_some_time), names[ID]: _read_ids, names[TIME]: _read_time}
         columns = {name: readers.get(name, _read)(native[name]) for name in wanted}
         form = Form(backend=native.implementation.value, ids=native[names[ID]].dtype, time=native[names[TIME]].dtype)
         return pd.DataFrame(columns, copy=False), form, unused
@@ -138,6 +141,15 @@ def _read_time(series: Any) -> pd.Series:
     if dtype.time_zone is not None:
         stamps = stamps.tz_localize("UTC").tz_convert(dtype.time_zone)
     return pd.Series(stamps, name=series.name)
+
+
+def _read_some_time(series: Any) -> pd.Series:
+    """Give stamps of which some may be missing."""
+    if not series.null_count():
+        return _read_time(series)
+    given = _read_time(series.drop_nulls())
+    given = given.astype("Int64") if given.dtype.kind in "iu" else given
+    return given.set_axis(np.flatnonzero(~series.is_null().to_numpy())).reindex(range(len(series)))
 
 
 def _read(series: Any) -> pd.Series:

@@ -18,6 +18,8 @@ class Roles:
     known: also known in the future (prices set ahead, holidays).
     past: known up to the cutoff (observed weather).
     delayed: column -> how many steps after its own stamp a value becomes known, 1 or more.
+    forecasted: column -> the column that says when each value was issued. Known ahead, but at a cutoff only as far as
+        it had been issued by then; the rest is missing there.
     weight: the column that says how much each row counts in the losses of a fit, beside the others: 0 or more.
 
     """
@@ -26,6 +28,7 @@ class Roles:
     known: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
     delayed: Mapping[str, int] = field(default_factory=dict)
+    forecasted: Mapping[str, str] = field(default_factory=dict)
     weight: str | None = None
 
     def __post_init__(self) -> None:
@@ -37,14 +40,19 @@ class Roles:
 
     def columns(self) -> list[str]:
         """Give every column that has a role."""
-        return [*self.static, *self.known, *self.past, *self.delayed, *self._weights()]
+        ahead = [*self.known, *self.forecasted, *self.issues()]
+        return [*self.static, *ahead, *self.past, *self.delayed, *self._weights()]
+
+    def issues(self) -> list[str]:
+        """Give the columns that say when forecasted ones were issued; one may serve several of them."""
+        return list(dict.fromkeys(self.forecasted.values()))
 
     def uses(self) -> list[tuple[str, str]]:
         """Give every column that has a role, with the role.
 
         Raises
         ------
-        TypeError: one text where several names are allowed; several names for `weight`; delays that are no mapping.
+        TypeError: one text where several names are allowed, or several names for one; no mapping where there should be.
         ValueError: a delay that is no whole number of 1 or more.
 
         """
@@ -64,9 +72,20 @@ class Roles:
                     f"`roles`: column `{column}` is delayed by {delay!r}; allowed: whole steps, 1 or more. What is "
                     "known at its own stamp has the role past"
                 )
+        if not isinstance(self.forecasted, Mapping):
+            raise TypeError(
+                f"`roles`: forecasted is {self.forecasted!r}; allowed: column -> that of its issue times, such as "
+                "{'temperature': 'issued_at'}"
+            )
+        for column, issue in self.forecasted.items():
+            if issue is None or isinstance(issue, list | tuple | Set | Mapping):
+                raise TypeError(
+                    f"`roles`: the issue times of `{column}` are {issue!r}; allowed: the name of one column of stamps"
+                )
         if isinstance(self.weight, list | tuple):
             raise TypeError(f"`roles`: weight is {self.weight!r}; allowed: the name of one column")
-        named |= {"delayed": self.delayed, "weight": self._weights()}
+        named |= {"delayed": self.delayed, "forecasted": self.forecasted, "issue time": self.issues()}
+        named["weight"] = self._weights()
         return [(column, role) for role, columns in named.items() for column in columns]
 
     def _weights(self) -> tuple[str, ...]:

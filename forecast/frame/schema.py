@@ -15,8 +15,9 @@ import pandas as pd
 from forecast.frame.axis import check_axis, in_calendar, in_order, rows_by_stamp, shared_calendar
 from forecast.frame.calendar import Calendar
 from forecast.frame.columns import read_static, read_table, read_weights
-from forecast.frame.covariates import Covariates
+from forecast.frame.covariates import NEVER, Covariates
 from forecast.frame.form import ID, TARGET, TIME
+from forecast.frame.issued import carry_forward, read_late
 from forecast.frame.panel import Panel
 from forecast.frame.reading import as_pandas
 from forecast.frame.roles import Roles
@@ -163,7 +164,8 @@ def rows_of(
     if not isinstance(roles, Roles):
         raise TypeError(f"`roles` is {roles!r}; allowed: Roles(known=('price',)) and the like, from forecast")
     roles.uses()  # raises for names that are none
-    frame, form, unused = as_pandas(frame, {key: columns.get(key, key) for key in keys}, roles.columns())
+    named = {key: columns.get(key, key) for key in keys}
+    frame, form, unused = as_pandas(frame, named, roles.columns(), roles.issues())
     names = _names_of(frame, columns, roles, keys)
     stamps = pd.Series(frame[names[TIME]])
     target = pd.Series(frame[names[TARGET]]) if TARGET in keys else pd.Series(np.nan, stamps.index)
@@ -183,7 +185,7 @@ def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, roles: Roles, gap
     def placed(numbers: np.ndarray, nothing: float = np.nan) -> np.ndarray:
         if complete:
             return numbers
-        whole = np.full((stops[-1], *numbers.shape[1:]), nothing, dtype="float32")
+        whole = np.full((stops[-1], *numbers.shape[1:]), nothing, dtype=numbers.dtype)
         for part, place in rows_by_stamp(rows, begins, calendar, starts - first):
             whole[place] = numbers[part]
         return whole
@@ -195,21 +197,34 @@ def _panel(rows: Rows, begins: np.ndarray, calendar: Calendar, roles: Roles, gap
     np.logical_not(observed, out=observed)
     weights = None if roles.weight is None else placed(read_weights(rows, roles.weight), nothing=0)
     covariates = None
-    if any((roles.static, roles.known, roles.past, roles.delayed)):
+    if any((roles.static, roles.known, roles.past, roles.delayed, roles.forecasted)):
         past = read_table(rows, [*roles.past, *roles.delayed], delays=roles.delayed)
-        known = read_table(rows, roles.known)
+        known = read_table(rows, [*roles.known, *roles.forecasted], issued=roles.forecasted)
+        late = read_late(rows, known, calendar)
+        late = None if late is None else placed(late, nothing=NEVER)
         past, known = (replace(table, numbers=placed(table.numbers)) for table in (past, known))
-        covariates = Covariates(read_static(rows, begins, roles.static), past, known, starts, stops, first)
+        covariates = Covariates(read_static(rows, begins, roles.static), past, known, starts, stops, first, late)
     if gaps == "fill":
         _carry_forward(values, starts)
-        for table in (covariates.past, covariates.known) if covariates else ():
-            for column in table.numbers.T:
-                _carry_forward(column, starts)
+        if covariates is not None:
+            _fill(covariates)
     ids = rows.names(begins).rename(ID)
     weight = "weight" if roles.weight is None else roles.weight
     return Panel(
         values, observed, starts, stops, first, ids, calendar, covariates, weights, weight, rows.form, rows.unused
     )
+
+
+def _fill(covariates: Covariates) -> None:
+    """Carry the last value of each column of each series forward, in place."""
+    for column in covariates.past.numbers.T:
+        _carry_forward(column, covariates.starts)
+    forecasted = covariates.forecasted
+    for place, column in enumerate(covariates.known.numbers.T):
+        if covariates.late is not None and place in forecasted:
+            carry_forward(column, covariates.late[:, forecasted.index(place)], covariates.starts)
+        else:
+            _carry_forward(column, covariates.starts)
 
 
 def _check_weights(panel: Panel) -> None:

@@ -185,7 +185,10 @@ def _sample(forecaster: NeuralForecaster, panel: Panel, origins: Origins) -> Sam
 
 
 def _together(parts: list[Covariates]) -> Covariates | None:
-    return Covariates(*(torch.cat(tensors) for tensors in zip(*parts, strict=True))) if parts else None
+    if not parts:
+        return None
+    past, known, static = (torch.cat(one) for one in zip(*(part[:3] for part in parts), strict=True))
+    return Covariates(past, known, static)
 
 
 def _drawn(panel: Panel, context: int, windows: int, seed: int, ahead: int) -> Origins:

@@ -3,7 +3,7 @@
 B batch, T time step, A steps ahead, P patch length, N token, C column, F feature, D width, H horizon, Q quantile level.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -25,37 +25,63 @@ class Covariates(NamedTuple):
     Attributes
     ----------
     past: (B, T, C), what was known at each step of the sequences.
-    known: (B, T + A, C), at these and at A steps after them.
+    known: (B, T + A, C), at these and at A steps after them; where it was not known by its own step, what came then.
     static: (B, C).
+    late: (B, T + A, C) whole numbers, how many steps after its own one a known value may be read; below 0 for one that
+        may be read before, least of all for one that always may. None if all always may.
 
     """
 
     past: Tensor
     known: Tensor
     static: Tensor
+    late: Tensor | None = None
 
     def last(self, steps: int) -> "Covariates":
         """Give the last steps of the sequences, with what is known after them."""
         ahead = self.known.shape[1] - self.past.shape[1]
-        return self._replace(past=self.past[:, -steps:], known=self.known[:, -(steps + ahead) :])
+        known, late = (x if x is None else x[:, -(steps + ahead) :] for x in (self.known, self.late))
+        return self._replace(past=self.past[:, -steps:], known=known, late=late)
 
     def until(self, step: int, ahead: int) -> "Covariates":
         """Give the steps before a place, and so many after it as far as they are there."""
-        return self._replace(past=self.past[:, :step], known=self.known[:, : step + ahead])
+        known, late = (x if x is None else x[:, : step + ahead] for x in (self.known, self.late))
+        return self._replace(past=self.past[:, :step], known=known, late=late)
 
     def padded(self, steps: int) -> "Covariates":
         """Give the sequences begun so many steps earlier, where nothing was known."""
         past, known = (pad(x, (0, 0, steps, 0), value=torch.nan) for x in (self.past, self.known))
-        return self._replace(past=past, known=known)
+        late = None if self.late is None else pad(self.late, (0, 0, steps, 0))  # of what is missing: any number
+        return self._replace(past=past, known=known, late=late)
 
     def later(self, steps: int) -> "Covariates":
-        """Give sequences as long that end so many steps later, where past ones are missing."""
-        past = pad(self.past[:, steps:], (0, 0, 0, steps), value=torch.nan)
-        return self._replace(past=past, known=self.known[:, steps:])
+        """Give sequences as long that end so many steps later, where past ones are missing; nothing else came then."""
+        told = self.at_end()
+        past = pad(told.past[:, steps:], (0, 0, 0, steps), value=torch.nan)
+        return told._replace(past=past, known=told.known[:, steps:])
+
+    def at_end(self) -> "Covariates":
+        """Give what may be read where the sequences end: what is ahead and comes later is missing."""
+        if self.late is None:
+            return self
+        steps = self.past.shape[1]
+        ahead = _in_time(self.known[:, steps:], self.late[:, steps:])
+        return self._replace(known=torch.cat([self.known[:, :steps], ahead], dim=1), late=None)
 
     def rows(self, which) -> "Covariates":
         """Give those of some sequences."""
-        return Covariates(*(x[which] for x in self))
+        return self.each(lambda x: x[which])
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Covariates":
+        """Give what a change makes of each part."""
+        late = None if self.late is None else change(self.late)
+        return Covariates(change(self.past), change(self.known), change(self.static), late)
+
+
+def _in_time(ahead: Tensor, late: Tensor) -> Tensor:
+    """Give columns (..., A, C) at the steps after an origin, missing where they come after it."""
+    steps = torch.arange(1, ahead.shape[-2] + 1, device=late.device).unsqueeze(-1)
+    return torch.where(late <= -steps, ahead, torch.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +163,14 @@ class Read:
     tokens: (B, N, F), features of the patches.
     ahead: (B, N, A, C), known columns at the steps after each patch.
     level: statistics of the known numbers up to each patch's end, (B, N, C); those of `context_length` steps.
+    late: (B, N, A, C), of `ahead`, how many steps after its own one each may be read; None if all may be.
 
     """
 
     tokens: Tensor
     ahead: Tensor
     level: Running
+    late: Tensor | None = None
 
 
 class CovariateReader(nn.Module):
@@ -190,6 +218,8 @@ class CovariateReader(nn.Module):
     def ahead(self, read: Read, origins: slice, reach: int) -> Tensor:
         """Give features of the `reach` steps after the chosen origins, (B, n origins, reach, F)."""
         ahead = read.ahead[:, origins, :reach]
+        if read.late is not None:
+            ahead = _in_time(ahead, read.late[:, origins, :reach])
         ahead = pad(ahead, (0, 0, 0, reach - ahead.shape[2]), value=torch.nan)
         return self._known_features(ahead, read.level.at(origins))
 
@@ -198,14 +228,19 @@ class CovariateReader(nn.Module):
     ) -> Read:
         beside = torch.cat([_with_relative(self.past, past, past_level), self._known_features(known, known_level)], -1)
         static = self.static(covariates.static).unsqueeze(1).expand(-1, past.shape[1], -1)
-        after = covariates.known[:, covariates.past.shape[1] - (past.shape[1] - 1) * self.patch_length :]
-        steps_ahead = covariates.known.shape[1] - covariates.past.shape[1]
-        ahead = (
-            after.unfold(1, steps_ahead, self.patch_length).transpose(2, 3)
-            if steps_ahead
-            else known.new_zeros(*known.shape[:2], 0, known.shape[3])
+        ahead, late = (
+            x if x is None else self._after(x, past.shape[1], covariates.past.shape[1])
+            for x in (covariates.known, covariates.late)
         )
-        return Read(torch.cat([beside.flatten(2), static], dim=-1), ahead, known_level)
+        assert ahead is not None
+        return Read(torch.cat([beside.flatten(2), static], dim=-1), ahead, known_level, late)
+
+    def _after(self, known: Tensor, tokens: int, steps: int) -> Tensor:
+        """Give the steps after each of the last patches of sequences (B, steps + A, C), (B, N, A, C)."""
+        if not (ahead := known.shape[1] - steps):
+            return known.new_zeros(known.shape[0], tokens, 0, known.shape[2])
+        first = steps - (tokens - 1) * self.patch_length
+        return known[:, first:].unfold(1, ahead, self.patch_length).transpose(2, 3)
 
     def _known_features(self, known: Tensor, level: Running) -> Tensor:
         return _with_relative(self.known, known, level)
@@ -213,8 +248,9 @@ class CovariateReader(nn.Module):
     def _hidden(self, covariates: Covariates) -> Covariates:
         if not self.training:
             return covariates
-        parts = zip((self.past, self.known, self.static), covariates, strict=True)
-        return Covariates(*(part.hidden(x) for part, x in parts))
+        parts = zip((self.past, self.known, self.static), covariates[:3], strict=True)
+        past, known, static = (part.hidden(x) for part, x in parts)
+        return covariates._replace(past=past, known=known, static=static)
 
 
 class KnownPath(nn.Module):
@@ -243,9 +279,10 @@ class KnownPath(nn.Module):
 def _with_relative(part: Features, x: Tensor, level: Running) -> Tensor:
     """Give the features of columns (B, N, steps, C), and of their numbers what they are beside a level (B, N, C)."""
     numbers = x[..., : part.numbers]
-    moving = level.scale.unsqueeze(2) > 0
-    relative = (numbers - level.location.unsqueeze(2)) / level.divisor.unsqueeze(2)
-    relative = torch.where(moving & numbers.isfinite(), relative.clamp(-_FARTHEST, _FARTHEST), 0.0)
+    there = (level.scale.unsqueeze(2) > 0) & numbers.isfinite()
+    # Before the division: what is missing would make the gradient of the level NaN.
+    distance = torch.where(there, numbers - level.location.unsqueeze(2), 0.0)
+    relative = (distance / level.divisor.unsqueeze(2)).clamp(-_FARTHEST, _FARTHEST)
     return torch.cat([part(x), relative], dim=-1)
 
 

@@ -59,7 +59,7 @@ def _roll_out(
     # Path after path, each with the whole batch: what belongs together in a batch stays together.
     quantiles, values, ordinals = (x.repeat(paths, *[1] * (x.ndim - 1)) for x in (first, values, ordinals))
     state = map_state(lambda x: x.repeat(paths, *[1] * (x.ndim - 1)), state)
-    covariates = covariates and Covariates(*(x.repeat(paths, *[1] * (x.ndim - 1)) for x in covariates))
+    covariates = covariates and covariates.at_end().each(lambda x: x.repeat(paths, *[1] * (x.ndim - 1)))
     steps = [first]
     while P * len(steps) < horizon:
         order = torch.randperm(paths, generator=torch.Generator().manual_seed(len(steps)))

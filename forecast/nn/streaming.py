@@ -83,7 +83,7 @@ class Streams:
         """
         self.place(rows, ordinals - values.shape[1] + 1, covariates and covariates.static)
         self.advance(rows, values, covariates)
-        return self.forecast(rows, covariates and covariates.known[:, values.shape[1] :])
+        return self.forecast(rows, covariates and covariates.at_end().known[:, values.shape[1] :])
 
     @torch.inference_mode()
     def advance(self, rows: Tensor, values: Tensor, covariates: Covariates | None = None) -> None:
@@ -101,7 +101,7 @@ class Streams:
         """Take one more value (B,), NaN where it is missing, of sequences; give their quantiles (B, H, Q)."""
         forecasts = []
         for which in self._parts(rows):
-            some, beside = rows[which], covariates and covariates.rows(which)
+            some, beside = rows[which], covariates and covariates.rows(which).at_end()
             patch = self._advance(some, values[which].unsqueeze(1), beside)
             forecasts.append(self._forecast(some, patch, beside and beside.known[:, 1:]))
         return torch.cat(forecasts)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from forecast.plots.occlusion import plot_occlusion
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
+    from forecast.plots.tuning_curve import plot_tuning_curve
 
 _HOMES = {
     "plot_alignments": "alignment",
@@ -50,6 +51,7 @@ _HOMES = {
     "plot_occlusion": "occlusion",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
+    "plot_tuning_curve": "tuning_curve",
 }
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "plot_occlusion",
     "plot_receptive_field",
     "plot_skill",
+    "plot_tuning_curve",
 ]
 
 

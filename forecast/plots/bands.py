@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from forecast.evaluation.columns import level_columns
+from forecast.evaluation.ledger.columns import level_columns
 from forecast.plots.style import INK, MUTED, instants
 
 Band = tuple[float, float]  # lower and upper quantile level

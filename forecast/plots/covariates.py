@@ -126,9 +126,13 @@ def _rows(panel: Panel, series: int, cutoff: int) -> list[_Row]:
     rows = [_Row("target", at, actual, cutoff)]
     there = slice(int(covariates.starts[series]), int(covariates.stops[series]))
     known_at = int(covariates.first[series]) + np.arange(there.stop - there.start)
+    forecasted = covariates.forecasted
     for place, column in enumerate(covariates.known.columns):
-        values = covariates.known.numbers[there, place]
-        rows.append(_Row(f"{column.name}: known", known_at, values, cutoff, True, column.categories))
+        values, role = covariates.known.numbers[there, place], "known"
+        if covariates.late is not None and place in forecasted:
+            role, late = "forecasted", covariates.late[there, forecasted.index(place)]
+            values = np.where(known_at + late <= cutoff, values, np.nan)  # what had been issued by then
+        rows.append(_Row(f"{column.name}: {role}", known_at, values, cutoff, True, column.categories))
     for place, column in enumerate(covariates.past.columns):
         role = f"delayed by {column.delay}" if column.delay else "past"
         values = covariates.past.numbers[own, place]

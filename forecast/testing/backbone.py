@@ -18,6 +18,7 @@ from forecast.testing.bench import apart, frame_of
 from forecast.testing.checks import Check, demand, run
 from forecast.testing.networks import CONFIGS, Subject, config_of, demand_close
 from forecast.testing.passes import PASSES
+from forecast.testing.trials import gradient, reach
 from forecast.training import Training
 
 _CONTEXT = 20  # tokens, as the module is told
@@ -187,9 +188,8 @@ def sequences_can_be_taken_apart(subject: _Subject) -> None:
 def the_receptive_field_is_true(subject: _Subject) -> str | None:
     """No state depends on a token before its receptive field; a note where it depends on fewer."""
     claimed = subject.causal.receptive_field
-    x = subject.x(_LONG, groups=1).requires_grad_()
-    subject.module(x)[:, -1].square().sum().backward()
-    reached = int((cast(Tensor, x.grad) != 0).any(-1).any(0).flip(0).nonzero().max()) + 1
+    found = gradient(subject.module, subject.x(_LONG, groups=1), slice(-1, None))
+    reached = 0 if found is None else reach(found)
     demand(
         claimed is None or reached <= claimed,
         expected=f"a gradient from the last {claimed} tokens alone, as `receptive_field` says",

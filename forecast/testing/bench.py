@@ -109,6 +109,11 @@ class Bench:
         return [*roles.past, *roles.delayed]
 
     @property
+    def issues(self) -> Mapping[str, str]:
+        """The covariates that are forecasts themselves, and the columns of their issue times."""
+        return (self.door.get("roles") or Roles()).forecasted
+
+    @property
     def horizon(self) -> int:
         """Steps that are forecast."""
         return self.pattern.horizon

@@ -60,7 +60,7 @@ def check_forecaster(
     if blind is None:
         blind = "note" if getattr(forecaster, "family", None) == "baseline" else "error"
     frame, future = frame_of(forecaster.horizon) if frame is None else frame, None
-    if (roles := door.get("roles")) is not None and roles.known:
+    if (roles := door.get("roles")) is not None and (roles.known or roles.forecasted):
         future, frame = frame, before_the_end(frame, forecaster.horizon + 1)
     bench = Bench(forecaster, frame, door, alone, blind, future)
     return run(CHECKS, bench, repr(forecaster), skip)

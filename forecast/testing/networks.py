@@ -128,12 +128,16 @@ def weights_can_be_saved(subject: Subject) -> None:
     )
 
 
+def allowed(said: Tensor) -> float:
+    """Give how far apart sums in another order may be of what is said."""
+    return _ATOL * (1 + float(said.detach().abs().max()))
+
+
 def demand_close(came: Tensor, expected_value: Tensor, *, expected: str, mend: str) -> None:
     """Fail where two tensors differ by more than sums in another order do."""
     apart = (came - expected_value).detach().abs()
     worst = float(apart.max()) if apart.numel() else 0.0
-    allowed = _ATOL * (1 + float(expected_value.detach().abs().max()))
-    demand(worst <= allowed, expected=expected, came=f"numbers that are {worst:.3g} apart", mend=mend)
+    demand(worst <= allowed(expected_value), expected=expected, came=f"numbers that are {worst:.3g} apart", mend=mend)
 
 
 def config_of(given: Any, kind: type, argument: str, name: str) -> Any:

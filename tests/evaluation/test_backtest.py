@@ -4,7 +4,8 @@ import pytest
 
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.evaluation import Ledger, Plan, backtest, groups, label_of, run_group, runs, score
-from forecast.evaluation.backtest import scales
+from forecast.evaluation.actuals import points_of
+from forecast.evaluation.ledger.tables import scales_of
 from forecast.forecaster import DECILES, Forecast, Forecaster
 from forecast.frame import check_frame
 from forecast.neural import NeuralForecaster
@@ -218,7 +219,7 @@ def test_scales_are_those_of_a_loop_over_the_history():
     frame.loc[[5, 6, 40, 100], "y"] = np.nan
     panel = check_frame(frame)
     folds = Plan(horizon=3, n_folds=9).folds(panel)
-    table = scales(panel, folds, 7).set_index(["unique_id", "cutoff"])
+    table = scales_of(points_of(panel, folds, 3, 7)).set_index(["unique_id", "cutoff"])
     assert len(table) == sum(len(fold.series) for fold in folds)
     for fold in folds:
         for s in fold.series:
@@ -231,7 +232,8 @@ def test_scales_are_those_of_a_loop_over_the_history():
 def test_a_scale_without_a_pair_is_nan_and_that_of_a_constant_series_is_zero():
     frame = frame_of(lengths=(60, 10), begins=(0, 50))
     frame.loc[frame["unique_id"] == "s0", "y"] = 5.0
-    table = scales(check_frame(frame), Plan(horizon=4, n_folds=1).folds(check_frame(frame)), 24)
+    panel = check_frame(frame)
+    table = scales_of(points_of(panel, Plan(horizon=4, n_folds=1).folds(panel), 4, 24))
     assert table["absolute"].tolist()[0] == table["squared"].tolist()[0] == 0
     assert table[["absolute", "squared"]].isna().all(axis=1).tolist() == [False, True]
 
@@ -242,7 +244,7 @@ def test_a_large_series_does_not_blur_the_scale_of_a_small_one():
     panel = check_frame(frame.assign(y=frame["y"].where(small, frame["y"] * 1e15).mask(small, frame["y"] * 1e-12)))
     alone = check_frame(frame[small].assign(y=frame["y"][small] * 1e-12))
     plan = Plan(horizon=4, n_folds=1)
-    both, one = (scales(p, plan.folds(p), 24).query("unique_id == 's1'") for p in (panel, alone))
+    both, one = (scales_of(points_of(p, plan.folds(p), 4, 24)).query("unique_id == 's1'") for p in (panel, alone))
     assert both["squared"].item() == one["squared"].item() > 0
 
 

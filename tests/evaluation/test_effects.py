@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.evaluation.columns import FITS
 from forecast.evaluation.effects import DIRECT, LATENT, balanced, effects, is_crossed, networks_of
 from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.ledger.columns import FITS
 
 STAMPS = pd.date_range("2022-01-01", periods=4, freq="D")
 FAMILY = {"rnn": LATENT, "lstm": LATENT, "gru": LATENT, "tcn": DIRECT, "wavenet": DIRECT, "transformer": DIRECT}

@@ -1,14 +1,13 @@
 """A ledger is refused unless it compares like with like, and comes back from disk as it was."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.evaluation.columns import BEFORE_LEVELS, FITS, SCALES, level_columns
 from forecast.evaluation.ledger import Ledger, check
+from forecast.evaluation.ledger.columns import AFTER_LEVELS, BEFORE_LEVELS, FITS, SCALES, level_columns
 
 DAYS = pd.date_range("2021-03-01", periods=20, freq="D")
 # The hour from 2 to 3 comes twice in this night, at positions 8 and 9.
@@ -59,7 +58,7 @@ def test_columns_are_put_in_order_and_rows_counted_anew():
     forecasts, scales, fits = tables()
     shuffled = forecasts[sorted(forecasts.columns, reverse=True)].set_axis(range(5, 5 + len(forecasts)))
     ledger = Ledger.of(shuffled, scales[SCALES[::-1]], fits[FITS[::-1]], 7)
-    assert list(ledger.forecasts) == [*BEFORE_LEVELS, "0.1", "0.5", "0.9", "fit_cutoff"]
+    assert list(ledger.forecasts) == [*BEFORE_LEVELS, "0.1", "0.5", "0.9", *AFTER_LEVELS]
     assert equal(ledger, make())
 
 
@@ -220,13 +219,6 @@ def test_what_is_no_table_and_no_ledger_is_named():
             Ledger.concat(ledgers)  # type: ignore[arg-type]
 
 
-def test_check_wants_the_columns_in_their_order():
-    ledger = make()
-    wrong = Ledger(ledger.forecasts.iloc[:, ::-1], ledger.scales, ledger.fits, 7)
-    with pytest.raises(ValueError, match=re.escape("in this order. Use `Ledger.of`")):
-        check(wrong)
-
-
 def test_quantiles_may_touch():
     forecasts, scales, fits = tables()
     forecasts["0.5"] = forecasts["0.1"]
@@ -262,10 +254,12 @@ def test_joining_refuses_other_keys_other_scales_other_seasons_and_nothing():
     other = make(runs=[("lstm", 0)])
     with pytest.raises(ValueError, match=r"forecaster 'lstm', seed 0 lacks .* step 3"):
         Ledger.concat([one, make(runs=[("lstm", 0)], horizon=2)])
-    with pytest.raises(ValueError, match="`scales` has more than one row"):
-        Ledger.concat([one, Ledger(other.forecasts, other.scales.assign(absolute=3.0), other.fits, 7)])
+    with pytest.raises(
+        ValueError, match=r"column `absolute` of `scales` disagrees: 1\.5 for forecaster 'SeasonalNaive'"
+    ):
+        Ledger.concat([one, Ledger.of(other.forecasts, other.scales.assign(absolute=3.0), other.fits, 7)])
     with pytest.raises(ValueError, match=re.escape("`season_length` must be one value in all ledgers; got [7, 1]")):
-        Ledger.concat([one, Ledger(other.forecasts, other.scales, other.fits, 1)])
+        Ledger.concat([one, Ledger.of(other.forecasts, other.scales, other.fits, 1)])
     with pytest.raises(ValueError, match="`ledgers` is empty"):
         Ledger.concat([])
 
@@ -299,38 +293,109 @@ def test_integer_names_and_single_precision_come_back_from_disk(tmp_path):
     assert equal(Ledger.read(tmp_path), ledger)
 
 
-def test_the_same_ledger_is_written_as_the_same_bytes(tmp_path):
+@pytest.fixture(params=["parquet", "npz"])
+def kept_as(request, monkeypatch):
+    """The file that holds the forecasts; npz is written where pyarrow is not there."""
+    if request.param == "parquet":
+        pytest.importorskip("pyarrow")
+    else:
+        monkeypatch.setattr("forecast.evaluation.ledger.files.find_spec", lambda name: None)
+    return f"forecasts.{request.param}"
+
+
+def test_the_same_ledger_is_written_as_the_same_bytes(tmp_path, kept_as):
     for name in ("one", "two"):
         make().write(tmp_path / name)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == ["fits.csv.gz", "forecasts.csv.gz", "ledger.json", "scales.csv.gz"]
+    assert names == ["fits.csv", kept_as, "ledger.json", "points.npz"]
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    header = (tmp_path / "one" / "forecasts.csv.gz").read_bytes()[4:8]
-    assert header == bytes(4)  # no time of writing
 
 
-def test_writing_leaves_the_ledger_alone_and_notes_its_dtypes(tmp_path):
+def test_both_kinds_of_file_hold_the_same_ledger(tmp_path, kept_as):
+    ledger = make(stamps=STAMPS["Berlin, us"], ids=(7, 3))
+    ledger.write(tmp_path)
+    assert equal(Ledger.read(tmp_path), ledger)
+
+
+def test_parquet_is_the_long_table_that_others_can_read(tmp_path):
+    pytest.importorskip("pyarrow")
     ledger = make(stamps=STAMPS["Berlin, us"])
     ledger.write(tmp_path)
-    assert equal(ledger, make(stamps=STAMPS["Berlin, us"]))
-    note = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
-    assert note["season_length"] == 7
-    assert note["dtypes"]["forecasts"]["cutoff"] == "datetime64[us, Europe/Berlin]"
+    read = pd.read_parquet(tmp_path / "forecasts.parquet")
+    pd.testing.assert_frame_equal(read.astype(ledger.forecasts.dtypes), ledger.forecasts, check_exact=True)
 
 
-def test_a_ledger_spoilt_on_disk_is_refused(tmp_path):
+def test_a_forecast_file_spoilt_on_disk_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
     ledger = make()
     ledger.write(tmp_path)
-    broken = ledger.forecasts.drop(index=19)
-    broken.to_csv(tmp_path / "forecasts.csv.gz", index=False)
-    with pytest.raises(ValueError, match="forecaster 'lstm', seed 0 lacks"):
+    spoilt = {
+        "has 35 rows and should have 36": ledger.forecasts.drop(index=19),
+        "not in the order": ledger.forecasts.iloc[::-1],
+    }
+    for message, table in spoilt.items():
+        table.to_parquet(tmp_path / "forecasts.parquet", index=False)
+        with pytest.raises(ValueError, match=f"cannot be read: .*{message}"):
+            Ledger.read(tmp_path)
+    table = ledger.forecasts.assign(mean=np.nan)
+    table.to_parquet(tmp_path / "forecasts.parquet", index=False)
+    with pytest.raises(ValueError, match="column `mean` is nan for forecaster 'SeasonalNaive'"):
         Ledger.read(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["ledger.json", "scales.csv.gz"])
-def test_a_folder_that_holds_no_ledger_is_named_with_what_it_lacks(name, tmp_path):
+def test_parquet_without_pyarrow_is_told_by_its_remedy(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    make().write(tmp_path)
+    monkeypatch.setattr("forecast.evaluation.ledger.files.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'foretell[parquet]'")):
+        Ledger.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ledger.json", "points.npz", "fits.csv", "forecasts.npz"])
+def test_a_folder_that_holds_no_ledger_is_named_with_what_it_lacks(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("forecast.evaluation.ledger.files.find_spec", lambda name: None)
     make().write(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(FileNotFoundError, match=f"`folder` .* has no {name}: give a folder that write wrote"):
         Ledger.read(tmp_path)
+
+
+def test_a_folder_of_another_version_is_told(tmp_path):
+    make().write(tmp_path)
+    (tmp_path / "ledger.json").write_text('{"season_length": 7}', encoding="utf-8")
+    with pytest.raises(ValueError, match="cannot be read: it is of format 1, and this version reads 2"):
+        Ledger.read(tmp_path)
+
+
+def test_the_digest_is_that_of_the_numbers_whatever_their_order():
+    forecasts, scales, fits = tables()
+    shuffled = Ledger.of(forecasts.sample(frac=1, random_state=0), scales.iloc[::-1], fits.assign(fit_seconds=9.0), 7)
+    assert shuffled.digest == make().digest
+    assert Ledger.of(forecasts.assign(mean=forecasts["mean"] + 1e-9), scales, fits, 7).digest != make().digest
+    assert Ledger.of(forecasts, scales.assign(squared=1.0), fits, 7).digest != make().digest
+
+
+def test_some_forecasters_of_a_ledger_are_a_ledger():
+    ledger = make().take(["lstm"])
+    assert ledger.forecasters == ("lstm",)
+    whole = make()
+    kept = whole.forecasts[whole.forecasts["forecaster"] == "lstm"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(ledger.forecasts, kept)
+    assert len(ledger.fits) == 4
+    with pytest.raises(ValueError, match="`forecasters`: 'gru' is not in the ledger"):
+        ledger.take(["gru"])
+
+
+def test_what_was_not_told_of_a_forecast_is_said_to_be_unknown():
+    forecasts, scales, fits = tables()
+    forecasts["fit_cutoff"] = np.where(forecasts["cutoff"] == DAYS[11], DAYS[8], forecasts["fit_cutoff"])
+    told = Ledger.of(forecasts, scales, fits, 7)
+    assert told.forecasts.groupby("cutoff")["staleness"].first().isna().tolist() == [False, True]
+    assert set(told.forecasts.loc[told.forecasts["y"].isna(), "status"]) == {"missing"}
+    known = forecasts.assign(staleness=3, status=np.where(forecasts["y"].isna(), "ended", "observed"))
+    assert (Ledger.of(known, scales, fits, 7).forecasts["staleness"] == 3).all()
+    with pytest.raises(ValueError, match="column `status` is 'observed' where `y` is nan"):
+        Ledger.of(known.assign(status="observed"), scales, fits, 7)
+    with pytest.raises(ValueError, match="column `status` is 'lost' in row 0; allowed: "):
+        Ledger.of(known.assign(status="lost"), scales, fits, 7)

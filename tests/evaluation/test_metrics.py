@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.evaluation.columns import FITS
 from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.ledger.columns import FITS
 from forecast.evaluation.losses import interval_error
 from forecast.evaluation.metrics import METRICS, Averaged, coverage, interval_score, score, skill
 
@@ -200,7 +200,7 @@ def test_forecasters_have_equal_points_and_equal_undefined_cells():
 
 def test_scores_do_not_depend_on_the_order_of_rows():
     ledger = random_ledger()
-    mixed = Ledger(ledger.forecasts.sample(frac=1, random_state=0), ledger.scales.iloc[::-1], ledger.fits, 1)
+    mixed = Ledger.of(ledger.forecasts.sample(frac=1, random_state=0), ledger.scales.iloc[::-1], ledger.fits, 1)
     one_way, other = (score(part).set_index("forecaster").sort_index() for part in (ledger, mixed))
     pd.testing.assert_frame_equal(one_way, other, rtol=1e-12)
 
@@ -346,13 +346,13 @@ def test_a_forecaster_that_fails_on_the_hard_point_is_refused_not_skipped(table,
     forecasts = ledger.forecasts.copy()
     forecasts.loc[2, column] = np.nan
     with pytest.raises(ValueError, match=f"column `{column}` is nan for forecaster 'lstm', seed 0, .*step 3"):
-        table(Ledger(forecasts, ledger.scales, ledger.fits, 1))
+        table(Ledger.of(forecasts, ledger.scales, ledger.fits, 1))
 
 
 def test_keys_that_one_forecaster_lacks_are_refused_before_any_score():
     ledger = random_ledger()
     with pytest.raises(ValueError, match="lacks the row"):
-        score(Ledger(ledger.forecasts.iloc[:-1], ledger.scales, ledger.fits, 1))
+        score(Ledger.of(ledger.forecasts.iloc[:-1], ledger.scales, ledger.fits, 1))
 
 
 # Metrics of one's own.

@@ -110,9 +110,11 @@ def test_the_table_has_a_row_per_fold_and_counts_what_is_scored():
         "train_start",
         "train_end",
         "validation_start",
+        "context_start",
         "test_start",
         "test_end",
         "fit_fold",
+        "gap",
         "series",
         "points",
     ]

@@ -366,7 +366,9 @@ def test_the_verdict_says_what_cannot_be_compared(synthetic):
 
 def test_a_report_without_seasonal_naive_or_any_actual_is_still_written(synthetic, tmp_path):
     ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=2, forecasters=["Naive", "TCN direct"])
-    empty = dataclasses.replace(ledger, forecasts=ledger.forecasts.assign(y=np.nan))
+    empty = Ledger.of(
+        ledger.forecasts.assign(y=np.nan).drop(columns="status"), ledger.scales, ledger.fits, ledger.season_length
+    )
     chapters = [Chapter(one, summarise(one, horizon=2), None, {}) for one in (ledger, empty)]
     text = write_report(tmp_path / "r.html", chapters).read_text(encoding="utf-8")
     assert text.count("there is no verdict") == 2

@@ -131,3 +131,8 @@ def make_plan(cutoffs=20, refit=5, clock="dates", validation=True, zone=None, ho
             }
         )
     return pd.DataFrame(rows)
+
+
+def with_forecasts(ledger, table):
+    """Give a ledger with another table of forecasts."""
+    return Ledger.of(table.drop(columns="status"), ledger.scales, ledger.fits, ledger.season_length)

@@ -1,7 +1,5 @@
 """The table holds the skill of every cell, the lines the effects; nothing overlaps, and no panel is empty."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -9,6 +7,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from forecast.evaluation.effects import effects
+from forecast.evaluation.ledger import Ledger
 from forecast.plots import plot_effects
 from forecast.plots.effects import readable_on
 
@@ -183,7 +182,9 @@ def test_letters_stand_out_on_every_shade(synthetic):
 
 def test_what_is_undefined_is_drawn_as_such(synthetic):
     ledger = small(synthetic)
-    empty = dataclasses.replace(ledger, forecasts=ledger.forecasts.assign(y=np.nan))
+    empty = Ledger.of(
+        ledger.forecasts.assign(y=np.nan).drop(columns="status"), ledger.scales, ledger.fits, ledger.season_length
+    )
     figure = render(plot_effects(empty))
     assert len(figure.axes) == 1
     assert set(written(figure.axes[0]).values()) == {"n/a", "-"}

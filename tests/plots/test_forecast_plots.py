@@ -1,7 +1,5 @@
 """Fans, backtests, learning curves, covariates: what the data hold is drawn, and nothing odd breaks a picture."""
 
-import dataclasses
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -329,7 +327,12 @@ def test_odd_backtests_are_drawn(synthetic, shape, hole):
     ledger, history = synthetic.make_ledger(**shape, forecasters=["SeasonalNaive", "LSTM direct"])
     table = ledger.forecasts.copy()
     table.loc[{"some": table["step"] == 1, "all": table["step"] > 0}[hole], "y"] = np.nan
-    render(plots.plot_backtest(dataclasses.replace(ledger, forecasts=table), history if hole == "some" else None))
+    render(
+        plots.plot_backtest(
+            synthetic.with_forecasts(ledger, table),
+            history if hole == "some" else None,
+        )
+    )
 
 
 def test_what_is_trained_on_and_what_is_scored_never_overlap_in_the_picture_of_the_folds():

@@ -335,7 +335,7 @@ def test_actuals_that_were_not_observed_are_drawn_around(synthetic, plot, hole):
     table = ledger.forecasts.copy()
     where = {"some": table["step"] == 2, "one series": table["unique_id"] == "plant A", "all": table["step"] > 0}[hole]
     table.loc[where, "y"] = np.nan
-    figure = render(plot(dataclasses.replace(ledger, forecasts=table)))
+    figure = render(plot(synthetic.with_forecasts(ledger, table)))
     if hole == "all" and plot is not plots.plot_forecasts:
         assert any("no" in text for text in texts(figure.axes[0]))
 
@@ -343,7 +343,16 @@ def test_actuals_that_were_not_observed_are_drawn_around(synthetic, plot, hole):
 @pytest.mark.parametrize("plot", LEDGER_PLOTS)
 def test_a_ledger_without_quantiles_is_drawn(synthetic, plot):
     ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=3)
-    render(plot(dataclasses.replace(ledger, forecasts=ledger.forecasts.drop(columns=synthetic.LEVELS))))
+    render(
+        plot(
+            Ledger.of(
+                ledger.forecasts.drop(columns=synthetic.LEVELS).drop(columns="status"),
+                ledger.scales,
+                ledger.fits,
+                ledger.season_length,
+            )
+        )
+    )
 
 
 @pytest.mark.parametrize("plot", [plots.plot_error_by_step, plots.plot_error_by_cutoff, plots.plot_calibration])
@@ -390,7 +399,7 @@ def test_a_hopeless_forecaster_that_is_faint_does_not_squeeze_the_others_and_is_
     ledger, _ = synthetic.make_ledger(series=2, cutoffs=2, horizon=3, forecasters=synthetic.crossed())
     table = ledger.forecasts.copy()
     table.loc[table["forecaster"] == "Naive", "prediction"] += 1000.0
-    ax = render(plots.plot_error_by_step(dataclasses.replace(ledger, forecasts=table))).axes[0]
+    ax = render(plots.plot_error_by_step(synthetic.with_forecasts(ledger, table))).axes[0]
     assert ax.get_ylim()[1] < 10
     assert max(lines(ax)["Naive"].get_ydata()) > 100
     assert ax.get_xlabel().endswith("faint: the other 21, 1 of them beyond the edge")

@@ -1,4 +1,4 @@
-"""The columns of a ledger: what they are called, in which order they stand, and how to read them."""
+"""The columns of a ledger's tables: what they are called, in which order they stand, and how to read them."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,10 @@ CELL = ["unique_id", "cutoff"]
 FIT = [*RUN, "fit_cutoff"]
 SCALES = [*CELL, "absolute", "squared"]
 FITS = [*FIT, "family", "backbone", "decoder", "parameters", "fit_seconds", "predict_seconds", "forecasts"]
+# What need not be given, and what then stands there.
+OF_FITS = {"context": np.nan, "fallbacks": 0, "fit_id": ""}
 BEFORE_LEVELS = [*RUN, "unique_id", "cutoff", "ds", "step", "y", "prediction", "mean"]
+AFTER_LEVELS = ["fit_cutoff", "staleness", "status"]
 
 
 def level_columns(forecasts: pd.DataFrame) -> dict[float, str]:
@@ -25,15 +28,14 @@ def level_columns(forecasts: pd.DataFrame) -> dict[float, str]:
     return levels
 
 
-def forecast_columns(forecasts: pd.DataFrame) -> list[str]:
-    """Give the columns of forecasts in the order in which a ledger has them, levels rising."""
-    levels = level_columns(forecasts)
-    return [*BEFORE_LEVELS, *(levels[level] for level in sorted(levels)), "fit_cutoff"]
-
-
 def floats(table: pd.DataFrame, column: str) -> np.ndarray:
     """A column as float64, whatever its kind of number; NaN where nothing stands. Raises ValueError for text."""
     try:
         return table[column].to_numpy(dtype="float64", na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(f"column `{column}` must hold numbers; got dtype {table[column].dtype} ({error}).") from error
+
+
+def as_precise(table: pd.DataFrame, column: str) -> np.ndarray:
+    """A column as floats of its own precision: single where it is, else double. Raises as `floats`."""
+    return table[column].to_numpy() if table[column].dtype == np.float32 else floats(table, column)

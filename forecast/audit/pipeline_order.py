@@ -1,0 +1,107 @@
+"""Probes of what must not matter: asking again, order of rows, series and folds, size of batches, the year it is."""
+
+from math import lcm
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from forecast.audit.comparison import compare
+from forecast.audit.subject import Subject, Verdict, at, verdict_of
+from forecast.forecaster import Forecast
+from forecast.frame import Panel
+from forecast.origins import Origins, origins_of
+from forecast.testing.bench import series_of, together
+
+
+def the_same_seed_gives_the_same_numbers(subject: Subject) -> Verdict:
+    """The backtest is run three times with one seed; where it wavers, later probes allow for that."""
+    if subject.noise:
+        told = compare(subject.base, subject.folds(), subject.numbers).told
+        return Verdict(
+            False, f"forecasts differ by {subject.noise:.2g} of their size from run to run, which others allow for; {told}"
+        )
+    return Verdict(True, "three runs agree to the last bit")
+
+
+def order_and_names_do_not_matter(subject: Subject) -> Verdict:
+    """Rows of the table shuffled, series renamed, series in another order: the same forecasts, but for their order."""
+    frame, rng = subject.frame, np.random.default_rng(0)
+    # The first row of each series stays where it is: series come in the order in which they are met.
+    rest = rng.permutation(np.flatnonzero(frame.duplicated("unique_id")))
+    shuffled = frame.iloc[[*np.flatnonzero(~frame.duplicated("unique_id")), *rest]]
+    names = {name: f"renamed {place}" for place, name in enumerate(subject.ids)}
+    back = {new: name for name, new in names.items()}
+    renamed = subject.folds(frame.assign(unique_id=frame["unique_id"].map(names)))
+    turned = together(series_of(frame)[::-1])
+    found = {
+        "rows shuffled": subject.compare(
+            subject.base, subject.folds(shuffled, door={**subject.door, "unsorted": "sort"})
+        ),
+        "series renamed": subject.compare(subject.base, renamed.assign(unique_id=renamed["unique_id"].map(back))),
+        "series in another order, predict": subject.compare(
+            subject.own, subject.predicted(turned), summed_otherwise=True
+        ),
+    }
+    if not subject.seeded:  # with a seed, which windows are drawn is by chance, and goes by place
+        found["series in another order, fit"] = subject.compare(
+            subject.base, subject.folds(turned), summed_otherwise=True
+        )
+    return verdict_of(found)
+
+
+def what_else_is_asked_does_not_matter(subject: Subject) -> Verdict:
+    """Predict twice, after other data, in batches of 1, 3 and all, folds in reverse order, and each fold alone."""
+    panel = subject.fitted.panel_of(subject.frame)
+    first, second = (panel.calendar.ordinal(cutoff) for cutoff in subject.cutoffs)
+    origins = origins_of(panel, sorted({first - 2, first - 1, first, second}))
+    everything = _table(subject, panel, origins, np.arange(len(origins)), len(origins))
+    ways = {
+        "again": _table(subject, panel, origins, np.arange(len(origins)), len(origins)),
+        "in reverse": _table(subject, panel, origins, np.arange(len(origins))[::-1], len(origins)),
+        "one at a time": _table(subject, panel, origins, np.arange(len(origins)), 1),
+        "in threes": _table(subject, panel, origins, np.arange(len(origins)), 3),
+    }
+    subject.fitted.predict(subject.frame.assign(y=7 - 3 * subject.frame["y"]), cutoffs=[subject.cutoffs[0]])
+    ways["after other data"] = _table(subject, panel, origins, np.arange(len(origins)), len(origins))
+    exact = ("again", "after other data")
+    found = {
+        way: subject.compare(everything, table, summed_otherwise=way not in exact) for way, table in ways.items()
+    }
+    found["fold alone"] = subject.compare(
+        at(subject.base, subject.cutoffs[0]), subject.base_of_first, summed_otherwise=True
+    )
+    return verdict_of(found)
+
+
+def the_year_does_not_matter(subject: Subject) -> Verdict:
+    """All stamps are moved by whole seasons; a forecaster that reads no calendar must say the same."""
+    calendar = subject.panel.calendar
+    params = subject.pattern.get_params(deep=False)
+    if params.get("calendar") is not None:
+        return Verdict(None, f"it reads the calendar: `calendar` is {params['calendar']!r}")
+    if calendar.freq == "steps":
+        return Verdict(None, "the stamps of the data follow no rule by which they could be moved")
+    season = subject.pattern.season_length or 1
+    steps = lcm(season, calendar.season_length)
+    ordinals = _ordinals(calendar, pd.Series(subject.frame["ds"]))
+    moved = subject.frame.assign(ds=calendar.stamps(ordinals + steps))
+    cutoffs = [subject.stamp(cutoff, steps) for cutoff in subject.cutoffs]
+    table = subject.folds(moved, cutoffs=cutoffs)
+    back = dict(zip(cutoffs, subject.cutoffs, strict=True))
+    found = subject.compare(subject.base, table.assign(cutoff=table["cutoff"].map(back)))
+    return verdict_of({f"{steps} steps later": found})
+
+
+def _ordinals(calendar: Any, stamps: pd.Series) -> np.ndarray:
+    codes, unique = pd.factorize(stamps)
+    return np.array([calendar.ordinal(stamp) for stamp in unique])[codes]
+
+
+def _table(subject: Subject, panel: Panel, origins: Origins, order: np.ndarray, size: int) -> pd.DataFrame:
+    """Give the forecasts of origins, asked in an order and so many at a time, as a table."""
+    parts = [
+        subject.fitted.forecast(panel, origins.take(order[low : low + size])) for low in range(0, len(order), size)
+    ]
+    quantiles, mean = (np.concatenate([getattr(part, name) for part in parts]) for name in ("quantiles", "mean"))
+    return subject.fitted.tidy(panel, origins.take(order), Forecast(quantiles, mean))

@@ -1,0 +1,175 @@
+"""The regime of matched parameters: widths, and only widths, solved so that all networks train as many numbers.
+
+A network's parameters are counted on the device that holds no numbers, so that nothing is trained to find them. They
+rise with the width, in steps as coarse as its heads ask for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from typing import ClassVar, NamedTuple
+
+from forecast.experiment.faults import Fault
+from forecast.experiment.numerals import percent
+from forecast.experiment.regimes.contract import Case, Regime, Settled
+from forecast.experiment.regimes.networks import Network, changed, networks
+from forecast.experiment.regimes.options import check_of, check_within, spread
+from forecast.experiment.store import Store
+from forecast.experiment.work import Work
+from forecast.forecaster import Forecaster
+from forecast.frame import Panel
+
+_AROUND = 1.5  # sizes that are looked at lie within this factor of the one that is aimed at
+_WIDEST, _COARSEST = 1 << 14, 256  # no width above; no steps of allowed widths longer than this
+
+
+class Size(NamedTuple):
+    """A width and the parameters of the network that has it."""
+
+    width: int
+    parameters: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedParameters(Regime):
+    """Every network as large as the others, by its width alone.
+
+    Attributes
+    ----------
+    of: label of the network that keeps its width and that the others come up to; None for the median of all sizes, from
+        which as little is departed as the agreement asks for.
+    within: by how much the largest network may exceed the smallest; 0.05 is 5 %.
+
+    """
+
+    name: ClassVar[str] = "matched_parameters"
+
+    of: str | None = None
+    within: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_within(self.within)
+
+    def check(self, forecasters: Mapping[str, Forecaster]) -> None:
+        """Refuse fewer than two networks, and an `of` that is none of them. Raises ValueError."""
+        check_of(self.of, forecasters)
+
+    def work(self, case: Case, store: Store) -> Sequence[Work]:
+        """Give none: nothing is measured."""
+        del case, store
+        return ()
+
+    def settle(self, case: Case, store: Store, faults: list[Fault]) -> Settled | None:
+        """Give the forecasters with the widths that were found; or add what speaks against it, and give None."""
+        del store
+        held, given = networks(case.forecasters), {}
+        for label, one in held.items():
+            try:
+                size = one.network.outline(case.panel)
+            except (ValueError, TypeError, ModuleNotFoundError) as error:
+                faults.append(Fault(("forecasters", label), str(error)))
+                continue
+            given[label] = Size(one.network.get_params()["backbone__width"], size.parameters)
+        if faults:
+            return None
+        target = given[self.of].parameters if self.of else median(size.parameters for size in given.values())
+        least, most = target / _AROUND, target * _AROUND
+        sizes = {label: list(sizes_of(one, case.panel, least, most)) for label, one in held.items()}
+        if self.of:
+            sizes[self.of] = [given[self.of]]
+        if empty := [label for label in sizes if not sizes[label]]:
+            faults += [Fault(("forecasters", label), _none_near(held[label], case.panel, target)) for label in empty]
+            return None
+        found = agreeing(sizes, target, self.within, free=self.of is None)
+        if spread(size.parameters for size in found.values()) > self.within:
+            # The one in whose steps the target lies worst.
+            label = max(found, key=lambda label: abs(math.log(found[label].parameters / target)))
+            faults.append(Fault(("forecasters", label), self._unmet(label, sizes[label], found, target)))
+            return None
+        settled = {label: changed(case.forecasters[label], _width(held[label], size)) for label, size in found.items()}
+        facts = {"matched": {"column": "parameters", "within": self.within}}
+        return Settled({**case.forecasters, **settled}, _told(found), ("parameters", "width"), facts=facts)
+
+    def _unmet(self, label: str, sizes: Sequence[Size], found: Mapping[str, Size], target: float) -> str:
+        below = [size for size in sizes if size.parameters <= target][-1:]
+        above = [size for size in sizes if size.parameters > target][:1]
+        near = " and ".join(f"{size.parameters:,} at width {size.width}" for size in below + above)
+        takes = spread(size.parameters for size in found.values())
+        aim = f"the {target:,.0f} of {self.of!r}" if self.of else f"the median of {target:,.0f}"
+        return (
+            f"parameters cannot be matched within {percent(self.within, '')} by widths alone: next to {aim} this "
+            f"network has {near}. Ask for `within: {math.ceil(1000 * takes) / 1000:g}` of the regime, or give it other "
+            "heads or another depth, or match wider networks, whose sizes lie closer together"
+        )
+
+
+def sizes_of(held: Network, panel: Panel, least: float, most: float) -> Iterator[Size]:
+    """Give all sizes between two numbers of parameters that a network can have by its width, rising."""
+    fresh = deepcopy(held.network)
+
+    @cache
+    def size_from(width: int) -> Size | None:
+        """Give the size at the first width from this one on that is allowed."""
+        for wider in range(width, width + _COARSEST):
+            try:
+                fresh.set_params(backbone__width=wider)
+                return Size(wider, fresh.outline(panel).parameters)
+            except ValueError:  # heads that do not divide it
+                continue
+        return None
+
+    def reaches(width: int) -> bool:
+        size = size_from(width)
+        return size is None or size.parameters >= least
+
+    short, enough = 0, 1
+    while enough < _WIDEST and not reaches(enough):
+        short, enough = enough, 2 * enough
+    while enough - short > 1:  # `short` never reaches, `enough` does
+        middle = (short + enough) // 2
+        short, enough = (short, middle) if reaches(middle) else (middle, enough)
+    while (size := size_from(enough)) is not None and size.parameters <= most and size.width <= _WIDEST:
+        yield size
+        enough = size.width + 1
+
+
+def agreeing(sizes: Mapping[str, Sequence[Size]], target: float, within: float, free: bool) -> dict[str, Size]:
+    """Give one size of each network, next to the target; if that is free to move, to where they agree within a share.
+
+    As near to it as they agree; where they do nowhere, those that agree best.
+    """
+
+    def at(aim: float) -> dict[str, Size]:
+        return {
+            label: min(some, key=lambda size: abs(math.log(size.parameters / aim))) for label, some in sizes.items()
+        }
+
+    aims = sorted({size.parameters for some in sizes.values() for size in some} if free else {target})
+    choices = [(spread(size.parameters for size in at(aim).values()), abs(math.log(aim / target)), aim) for aim in aims]
+    agreed = [choice for choice in choices if choice[0] <= within]
+    best = min(agreed, key=lambda choice: choice[1:]) if agreed else min(choices)
+    return at(best[2])
+
+
+def _width(held: Network, size: Size) -> dict[str, int]:
+    return {f"{held.prefix}backbone__width": size.width}
+
+
+def _none_near(held: Network, panel: Panel, target: float) -> str:
+    smallest = next(sizes_of(held, panel, 1, math.inf), None)
+    least = f"; its smallest has {smallest.parameters:,} at width {smallest.width}" if smallest else ""
+    return (
+        f"no width gives this network about {target:,.0f} parameters, as the others have{least}. Give it another "
+        "depth, or name a network of about its size as `of` of the regime"
+    )
+
+
+def _told(found: Mapping[str, Size]) -> str:
+    counts = sorted(size.parameters for size in found.values())
+    each = ", ".join(f"{label} width {size.width}" for label, size in found.items())
+    return f"Matched parameters: {counts[0]:,} to {counts[-1]:,}, {percent(spread(counts), '')} apart ({each})."

@@ -1,0 +1,157 @@
+"""Planted defects of pipelines: each is found by the probe that is for it; what keeps the rules passes every one."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from forecast.audit.auditing import PROBES, audit
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.evaluation import label_of
+from forecast.neural import NeuralForecaster
+from forecast.nn import BACKBONES, DECODERS, LSTM
+from forecast.training import Training
+
+_FILE = Path(__file__).with_name("planted.py")
+_SPEC = importlib.util.spec_from_file_location("planted", _FILE)
+planted = sys.modules["planted"] = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(planted)
+
+HORIZON = 6
+PIPELINES = [probe.id for probe in PROBES]
+
+FORECASTERS = {
+    "Ahead": "P1 P2",
+    "LargeAhead": "P2",
+    "FromTheEnd": "P3",
+    "Upset": "P4",
+    "PastAhead": "P1 P14",
+    "TooEarly": "P5",
+    "OthersAhead": "P9",
+    "FirstSeries": "P10",
+    "ByName": "P10",
+    "Batched": "P11",
+    "Carrying": "P11",
+    "Chancy": "P0",
+    "ByYear": "P12",
+    "Memorised": "P13",
+    "Standardised": "P16",
+}
+BACKTESTS = {
+    "scaled_on_everything": "P1 P2 P6",
+    "smoothed_before_the_split": "P1 P6",
+    "labels_beyond_the_cutoff": "P1 P7",
+    "gap_in_rows": "P7",
+    "stopped_on_the_test_span": "P8",
+    "last_batch_dropped": "P15",
+    "shortest_steps_kept": "P15",
+}
+
+
+@pytest.mark.parametrize(("name", "probes"), FORECASTERS.items())
+def test_a_planted_forecaster_is_found(name, probes):
+    found = audit(getattr(planted, name)(HORIZON), probes=probes.split())
+    assert [finding.probe for finding in found.failed] == probes.split(), str(found)
+
+
+@pytest.mark.parametrize(("name", "probes"), BACKTESTS.items())
+def test_a_planted_backtest_is_found(name, probes):
+    found = audit(planted.Sound(HORIZON), probes=probes.split(), backtest=getattr(planted, name))
+    assert [finding.probe for finding in found.failed] == probes.split(), str(found)
+    assert not any("raised" in finding.evidence for finding in found.failed), str(found)
+
+
+@pytest.mark.parametrize("score", ["missing_is_skipped", "missing_is_zero"])
+def test_a_score_that_rewards_silence_is_found(score):
+    found = audit(
+        planted.Sound(HORIZON), probes=["P15"], backtest=planted.unchecked, score=getattr(planted, score)
+    )
+    assert "a forecaster that says NaN" in found.failed[0].evidence
+
+
+def test_what_is_known_by_heart_is_found_where_targets_are_shuffled():
+    (finding,) = audit(planted.Knowing(HORIZON), probes=["P13"], backtest=planted.labels_beyond_the_cutoff).findings
+    assert finding.passed is False
+    assert "it knows what it cannot know" in finding.evidence
+    (finding,) = audit(planted.Knowing(HORIZON), probes=["P13"], backtest=planted.unchecked).findings
+    assert finding.passed
+
+
+def test_a_canary_that_is_read_too_early_is_found():
+    (finding,) = audit(planted.CanaryReader(HORIZON), probes=["P14"], backtest=planted.unchecked).findings
+    assert finding.passed is False
+    assert "it reads values that are not yet known" in finding.evidence
+
+
+@pytest.mark.parametrize(("name", "told"), [("ByHash", "a fit anew"), ("Forgetful", "what was saved")])
+def test_what_another_process_says_otherwise_is_found(name, told):
+    (finding,) = audit(getattr(planted, name)(HORIZON), probes=["P16"]).findings
+    assert finding.passed is False
+    assert finding.evidence.startswith(told)
+
+
+def test_a_forecaster_by_chance_is_given_its_own_noise():
+    found = audit(planted.Chancy(HORIZON), probes=["P0", "P1", "P6", "P10"])
+    assert [finding.passed for finding in found.findings] == [False, True, None, True], str(found)
+
+
+def test_no_probe_alone_finds_every_planted_forecaster():
+    probes = [probe for expected in FORECASTERS.values() for probe in expected.split()]
+    assert len(set(probes)) >= 12
+
+
+# -- what keeps the rules --------------------------------------------------------------------------------------------
+
+
+def network(backbone, decoder="direct"):
+    """A small network."""
+    config = BACKBONES[backbone](width=8) if isinstance(backbone, str) else backbone
+    return NeuralForecaster(config, HORIZON, decoder=decoder, patch_length=6, context_length=24)
+
+
+def checked(forecaster, **asked):
+    """Give the certificate of a forecaster of which no probe fails."""
+    found = audit(forecaster, **asked)
+    assert found.passed, str(found)
+    return found
+
+
+def test_a_sound_forecaster_passes_every_probe():
+    found = checked(planted.Sound(HORIZON))
+    assert [finding.probe for finding in found.findings if finding.probe in PIPELINES] == PIPELINES
+    assert {finding.probe: finding.evidence for finding in found.findings if finding.passed is None} == {
+        "P5": "it reads no covariates",
+        "P14": "it reads no covariates",
+    }
+
+
+def test_a_linear_map_passes():
+    checked(NLinear(HORIZON), probes=[probe for probe in PIPELINES if probe != "P16"])
+
+
+def test_a_network_passes():
+    found = checked(network(LSTM(width=8)), probes=["P1", "P5", "P6", "P7", "P8", "P14"])
+    told = {finding.probe: finding.evidence for finding in found.findings}
+    assert "`price` inside the horizon moves it by" in told["P5"]
+    assert "labels of 160 training windows end at 2024-03-30 04:00:00, those of validation lie from" in told["P7"]
+    assert "weights are the same" in told["P8"]
+    assert found.facts["cut short"] == "training__steps=10, training__batch_size=16, training__validations=2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "forecaster",
+    [
+        Naive(HORIZON),
+        SeasonalNaive(30, season_length=24),
+        Drift(HORIZON),
+        WindowAverage(HORIZON, window=5),
+        NLinear(HORIZON, context_length=12),
+        *(network(backbone) for backbone in BACKBONES),
+        *(network("gru", decoder) for decoder in DECODERS if decoder != "direct"),
+    ],
+    ids=label_of,
+)
+def test_every_forecaster_of_ours_passes(forecaster):
+    checked(forecaster)
