@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOMES = {
+    "forecast.audit": ["Certificate", "audit"],
     "forecast.catalog": ["load"],
     "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame", "from_wide"],
     "forecast.forecaster": ["Forecaster"],
@@ -45,6 +46,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted([*_HOME_OF, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
+    from forecast.audit import Certificate, audit
     from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
     from forecast.calibrated import Calibrated
     from forecast.catalog import load

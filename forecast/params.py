@@ -91,7 +91,10 @@ def _at_home(thing: object, values: Mapping[str, Any]) -> Mapping[str, Any]:
     if (inside := getattr(type(thing), "wraps", None)) is None:
         return values
     own = inspect.signature(type(thing)).parameters
-    return {name if name.partition("__")[0] in own else f"{inside}__{name}": value for name, value in values.items()}
+    others = {name: value for name, value in values.items() if name.partition("__")[0] not in own}
+    there = _at_home(getattr(thing, inside), others)
+    mine = {name: value for name, value in values.items() if name not in others}
+    return mine | {f"{inside}__{name}": value for name, value in there.items()}
 
 
 def _check_known(thing: object, values: Mapping[str, Any], known: Mapping[str, Any]) -> None:

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from forecast import params
 from forecast.evaluation.actuals import points_of
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.backtest import season_of
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.ledger.tables import scales_of
-from forecast.evaluation.metrics import METRICS, Averaged, Pooled, score
+from forecast.evaluation.metrics import ERRORS, METRICS, score
 from forecast.evaluation.plan import Plan
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel, as_panel
@@ -26,7 +27,6 @@ from forecast.frame.form import Form
 from forecast.frame.schema import rows_of
 
 _NOT_SEARCHED = ("gap", "validation", "embargo", "context", "align", "split")  # of a plan
-ERRORS = tuple(name for name in METRICS if name not in ("bias", "coverage"))  # the less the better
 
 
 def folds_of(plan: Plan, frame: pd.DataFrame, **door) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -53,8 +53,8 @@ def folds_of(plan: Plan, frame: pd.DataFrame, **door) -> list[tuple[np.ndarray, 
         raise TypeError(f"`plan` is {plan!r}; allowed: a Plan, such as Plan(horizon=24, n_folds=8)")
     if asked := [name for name in _NOT_SEARCHED if getattr(plan, name) not in (None, 0, "calendar")]:
         raise ValueError(
-            f"`{asked[0]}` of the plan is {getattr(plan, asked[0])!r}; a search knows rows to fit on and the steps right "
-            "after them alone: leave it out"
+            f"`{asked[0]}` of the plan is {getattr(plan, asked[0])!r}; a search knows rows to fit on and the steps "
+            "right after them alone: leave it out"
         )
     if plan.refit not in ("every", 1):
         raise ValueError(f"`refit` of the plan is {plan.refit!r}; a search fits at every fold: leave it out")

@@ -240,7 +240,7 @@ class Mine(Backbone):
         (Infinite, "it_is_finite", "finite numbers for huge tokens"),
         (Remembers, "a_second_call_gives_the_same", "keep no tensor"),
         (Unregistered, "weights_can_be_saved", "register_buffer"),
-        (SymmetricPadding, "nothing_moves_when_later_tokens_move", r"0.01 is added.*others at \[4\]"),
+        (SymmetricPadding, "nothing_moves_when_later_tokens_move", r"0.01 x noise is added.*others at \[4\]"),
         (WholeWindowNorm, "nothing_moves_when_later_tokens_move", r"others at \[0, 1, 2, 3, 4\]"),
         (BatchStatistics, "nothing_moves_in_training_either", "use no batch normalisation"),
         (PositionFromTheEnd, "it_is_the_same_when_what_follows_is_cut_off", "from the first 1 tokens alone"),

@@ -1,8 +1,8 @@
-"""The audit: does a pipeline look into the future, and would anybody notice? Probes, and a certificate of what they found.
+"""The audit: does a pipeline look into the future, and would anybody notice? Probes, and what they found.
 
 `forecast.audit(forecaster)` drives `fit`, `predict` and `backtest` of any Forecaster on changed data, and the networks
-inside it on changed tensors: for each probe whether it passed, and the evidence. The package can be called, since it has
-the name of what it does. Nothing heavy is imported before it is needed.
+inside it on changed tensors: a certificate says of each probe whether it passed, with the evidence. The package can be
+called, since it has the name of what it does. Nothing heavy is imported before it is needed.
 """
 
 import importlib

@@ -19,11 +19,11 @@ from forecast.audit.pipeline_fit import (
 )
 from forecast.audit.pipeline_future import (
     covariates_are_read_when_they_are_known,
+    nothing_moves_whatever_the_size,
     nothing_moves_when_the_future_is_deleted,
     nothing_moves_when_the_future_is_missing,
     nothing_moves_when_the_future_moves,
     nothing_moves_when_the_future_of_others_moves,
-    nothing_moves_whatever_the_size,
 )
 from forecast.audit.pipeline_order import (
     order_and_names_do_not_matter,
@@ -91,9 +91,9 @@ def audit(
 ) -> Certificate:
     """Probe a forecaster, and the pipeline that fits and scores it, for leaks of the future and other pretence.
 
-    It is fitted some forty times on small data, as copies that its constructor makes, and stays as it is. Arguments that
-    say how long a model is trained are cut short, which the certificate tells: what leaks does so after ten steps, too.
-    A network is probed by itself as well.
+    It is fitted some forty times on small data, as copies that its constructor makes, and stays as it is. Arguments
+    that say how long a model is trained are cut short, which the certificate tells: what leaks does so after ten steps,
+    too. A network is probed by itself as well.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Certificate:
     ----------
     forecaster: what was audited, spelled with its arguments.
     version: of foretell.
-    facts: how it was audited: data, cutoffs, seed, tolerance, what was cut short.
+    facts: how it was audited, as JSON can hold it: data, cutoffs, what was cut short.
     findings: one per probe, in the order in which they were run.
 
     """
@@ -84,9 +84,9 @@ class Certificate:
         table = pd.DataFrame(rows, columns=pd.Index(names), dtype="object")
         return table.astype({"milliseconds": "float64"})
 
-    def write(self, path: str | Path) -> None:
-        """Write it as JSON."""
-        content = {
+    def content(self) -> dict[str, Any]:
+        """Give all of it as JSON can hold it."""
+        return {
             "format": _FORMAT,
             "forecaster": self.forecaster,
             "version": self.version,
@@ -95,7 +95,10 @@ class Certificate:
             "facts": dict(self.facts),
             "findings": [asdict(finding) for finding in self.findings],
         }
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON."""
+        text = json.dumps(self.content(), indent=2, ensure_ascii=False, allow_nan=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod

@@ -63,6 +63,6 @@ def shuffled(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def ahead(frame: pd.DataFrame, steps: int) -> pd.Series:
-    """Give what the target of the same series is so many rows later; the last one known where there is none."""
-    later = frame.groupby("unique_id", sort=False)["y"].shift(-steps)
-    return later.fillna(frame.groupby("unique_id", sort=False)["y"].transform("median"))
+    """Give what the target of the same series is so many rows later; the median where there is none."""
+    series = frame.groupby("unique_id", sort=False)["y"]
+    return pd.Series(series.shift(-steps)).fillna(series.transform("median"))

@@ -1,4 +1,4 @@
-"""Are two tables of forecasts the same, and if not, how far apart and first where? With what a forecaster wavers itself."""
+"""Are two tables of forecasts the same, and if not, how far apart, and where first?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

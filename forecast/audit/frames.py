@@ -1,4 +1,4 @@
-"""Data to audit on: a panel of our own, or a few short series of the user's. And a forecaster that is quickly trained."""
+"""Data to audit on: a panel of our own, or a few short series of the user's; a forecaster that is quickly trained."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.forecaster import Forecaster
-from forecast.frame import FrameError, Panel, Roles, as_panel
+from forecast.frame import Panel, Roles, as_panel
 from forecast.params import takes
 from forecast.testing.bench import frame_of
 
@@ -131,7 +131,7 @@ def _with_covariates(frame: pd.DataFrame) -> tuple[pd.DataFrame, Roles]:
     y = frame["y"] - 2 * price
     new = frame.assign(
         y=y,
-        region=frame["unique_id"].map({"b": "north", "a": "south", "c": "north"}),
+        region=np.where(frame["unique_id"] == "a", "south", "north"),
         price=price,
         visitors=y + rng.normal(0, 1.0, len(frame)),
         returns=0.1 * y + rng.normal(0, 0.3, len(frame)),

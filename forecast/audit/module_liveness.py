@@ -15,7 +15,7 @@ from forecast.testing.trials import ALL, apart, gradient, largest, reach, stirre
 
 
 def what_is_claimed_to_be_read_matters(variants: Sequence[Probed]) -> Outcome:
-    """M7."""
+    """The newest and the oldest that is claimed to be read are changed, which has to matter, and what lies before."""
     for probed in variants:
         if blind := _blind_to_the_newest(probed):
             return False, blind
@@ -35,24 +35,26 @@ def _blind_to_the_newest(probed: Probed) -> str:
     if not before.isfinite().all():
         return f"what is said is not finite (weights {probed.weights})"
     for n in sorted({0, x.shape[1] // 2, x.shape[1] - 1}):
-        still = torch.ones(1)
+        axes = 2 if probed.parts else 1
+        seen = torch.zeros_like(before[:, n].flatten(axes)[..., 0], dtype=torch.bool)  # (B,), or (B, H)
         for size in reversed(SIZES):
             moved = probed.said(stirred(x, size, slice(n, n + 1), probed.newest))[:, n] != before[:, n]
-            moved = moved.unflatten(0, (-1, probed.group)) if probed.group > 1 else moved.unsqueeze(1)
-            still = still * ~(moved.flatten(3).any(-1) if probed.parts else moved.flatten(2).any(-1, keepdim=True))
-        if still.any():
-            step = f"step {int(still.flatten(0, 1).any(0).nonzero()[0]) + 1} from " if probed.parts else ""
+            seen |= moved.flatten(axes).any(-1)
+            if seen.all():
+                break
+        else:
+            step = f"step {int((~seen).any(0).nonzero()[0]) + 1} from " if probed.parts else ""
             return f"{step}position {n} does not move with what is newest there (weights {probed.weights})"
     return ""
 
 
 def _field_is_true(variants: Sequence[Probed]) -> Outcome:
     """Give whether the last position hangs on the oldest that is claimed, and on none before it."""
-    field, N = variants[0].field, variants[0].window
+    field, N = variants[0].field, min(variants[0].window, LONGEST)
     first = 0 if field is None or field == "unstated" else max(0, N - field)
     reached, matters = 0, False
     for probed in variants:
-        x = probed.draw(7, positions=min(N, LONGEST))
+        x = probed.draw(7, positions=N)
         before = probed.said_last(x)
         found = gradient(lambda x, probed=probed: probed.said_last(x)[:, None], x, ALL)
         if found is not None:

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from forecast.audit.module_subjects import PAST, Probed, ProbedModule, in_double, own_copy
+from forecast.audit.module_subjects import LONGEST, PAST, Probed, in_double, own_copy
+from forecast.audit.module_tokens import ProbedModule
 from forecast.nn import ForecastNetwork
 from forecast.nn.covariates import Columns, Covariates
 from forecast.nn.network import ALL, LAST
@@ -116,7 +117,7 @@ class ProbedNetwork(Probed):
             module=module,
             weights=self.weights,
             columns=self.network.embedding.linear.out_features,
-            positions=max(self.window, (module.receptive_field or 0) + PAST),
+            positions=min(max(self.window, (module.receptive_field or 0) + PAST), LONGEST),
             group=self.group,
             field=module.receptive_field,
         )

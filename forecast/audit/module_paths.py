@@ -1,4 +1,4 @@
-"""M8: no way through a network leads from later positions to earlier ones, whatever mode it is in and whatever is asked.
+"""M8: no way through a network leads from later positions to earlier ones, whatever its mode and whatever is asked.
 
 In training and outside, with dropout and without, with attention weights asked for and not, with gradients and without,
 in single and in half precision, and read on from a state, where queries are fewer than keys.
@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from forecast.audit.module_probes import Outcome, Tally, count_leaks
-from forecast.audit.module_subjects import Change, Probed, ProbedModule, own_copy
+from forecast.audit.module_subjects import Change, Probed, own_copy
+from forecast.audit.module_tokens import ProbedModule
 from forecast.testing.trials import Say
 
 _SIZES = (1.0, 1e6)
@@ -23,7 +24,7 @@ _WORDS, _ASKING = ("weights", "attn", "attention"), ("need", "return", "output")
 
 
 def no_way_leads_from_what_follows(variants: Sequence[Probed]) -> Outcome:
-    """M8."""
+    """M1 in training, with dropout, attention weights asked for or not, gradients, other precisions, and read on."""
     tally, taken, left = Tally(), [], []
     for name, probed, say, has_to in _ways(variants[-1]):
         try:

@@ -54,7 +54,7 @@ class Tally:
 
 
 def no_output_moves_with_what_follows(variants: Sequence[Probed]) -> Outcome:
-    """M1."""
+    """Noise, from hardly any to beyond all measure, is added from a position on; what is said before it stays."""
     tally = Tally()
     for probed, seed in product(variants, _SEEDS):
         count_leaks(tally, probed, probed.said, probed.draw(seed), SIZES, f"weights {probed.weights}")
@@ -78,7 +78,7 @@ def cuts_of(positions: int) -> list[int]:
 
 
 def no_gradient_comes_from_what_follows(variants: Sequence[Probed]) -> Outcome:
-    """M2."""
+    """What is said up to a position is differentiated by what is read after it: that is zero, or what rounding leaves."""
     tally, flows = Tally(), False
     for (probed, seed), cut in product(zip(variants, _SEEDS, strict=True), cuts_of(variants[0].positions)):
         found = gradient(probed.said, probed.draw(seed), slice(cut))
@@ -95,7 +95,7 @@ def no_gradient_comes_from_what_follows(variants: Sequence[Probed]) -> Outcome:
 
 
 def nothing_moves_when_what_follows_is_cut_off(variants: Sequence[Probed]) -> Outcome:
-    """M3."""
+    """Sequences are cut off after a position; what is said up to it stays."""
     if variants[0].anchored:
         return None, "it is declared to be anchored at the end: what it says of a position depends on where it ends"
     tally = Tally()
@@ -113,7 +113,7 @@ def nothing_moves_when_what_follows_is_cut_off(variants: Sequence[Probed]) -> Ou
 
 
 def no_sequence_moves_with_its_batch(variants: Sequence[Probed]) -> Outcome:
-    """M4."""
+    """The rest of a batch becomes wild, more, fewer or none, and changes places; what is said of a sequence stays."""
     tally = Tally()
     for probed in variants:
         x = probed.draw(3, groups=4)
@@ -125,7 +125,7 @@ def no_sequence_moves_with_its_batch(variants: Sequence[Probed]) -> Outcome:
 
 
 def no_call_leaves_anything(variants: Sequence[Probed]) -> Outcome:
-    """M5."""
+    """The same is read again, after another batch and after a stream."""
     tally = Tally()
     for probed in variants:
         x, other = probed.draw(4), probed.draw(5, groups=3) * 3
@@ -145,7 +145,7 @@ def no_call_leaves_anything(variants: Sequence[Probed]) -> Outcome:
 
 
 def streaming_equals_the_whole_pass(variants: Sequence[Probed]) -> Outcome:
-    """M6."""
+    """Sequences are read one by one and in pieces, with what is carried between; it says what it says at once."""
     if why := variants[0].why_not_carried():
         return None, why
     tally = Tally()

@@ -26,7 +26,8 @@ from forecast.audit.module_probes import (
     nothing_moves_when_what_follows_is_cut_off,
     streaming_equals_the_whole_pass,
 )
-from forecast.audit.module_subjects import Probed, probed_module
+from forecast.audit.module_subjects import Probed
+from forecast.audit.module_tokens import probed_module
 from forecast.borrowed import seeded
 from forecast.forecaster import Forecaster
 from forecast.nn import Backbone, ForecastNetwork
@@ -37,63 +38,27 @@ _SERIES = 3  # of a group, where a backbone reads across series and does not say
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe: its id, what has to hold, what is done to find out, and how to do it to a network and a shaken one."""
+    """A probe of a network, which it is given twice: its id, what has to hold, and how that is found out."""
 
     id: str
     name: str
-    asks: str
-    run: Callable[[Sequence[Probed]], Outcome]
+    ask: Callable[[Sequence[Probed]], Outcome]
+
+    @property
+    def asks(self) -> str:
+        """What is done to find out."""
+        return (self.ask.__doc__ or "").strip()
 
 
-PROBES: tuple[Probe, ...] = (
-    Probe(
-        "M1",
-        "Nothing said at a position moves with later positions",
-        "noise, from hardly any to beyond all measure, is added from a position on",
-        no_output_moves_with_what_follows,
-    ),
-    Probe(
-        "M2",
-        "No gradient comes from later positions",
-        "what is said up to a position is differentiated by what is read after it",
-        no_gradient_comes_from_what_follows,
-    ),
-    Probe(
-        "M3",
-        "What is said is the same when what follows is not there",
-        "sequences are cut off after a position",
-        nothing_moves_when_what_follows_is_cut_off,
-    ),
-    Probe(
-        "M4",
-        "A sequence is read by itself",
-        "the rest of its batch becomes wild, more, fewer, or changes places",
-        no_sequence_moves_with_its_batch,
-    ),
-    Probe(
-        "M5",
-        "A call leaves nothing behind",
-        "the same is read again, after another batch and after a stream",
-        no_call_leaves_anything,
-    ),
-    Probe(
-        "M6",
-        "Reading on from a state equals the whole pass",
-        "sequences are read one by one and in pieces, with what is carried between",
-        streaming_equals_the_whole_pass,
-    ),
-    Probe(
-        "M7",
-        "What is claimed to be read matters",
-        "the newest and the oldest that is claimed to be read is changed, and what lies before",
-        what_is_claimed_to_be_read_matters,
-    ),
-    Probe(
-        "M8",
-        "No mode and no way of asking lets later positions in",
-        "M1 in training, with dropout, with and without attention weights and gradients, in other precisions, read on",
-        no_way_leads_from_what_follows,
-    ),
+PROBES = (
+    Probe("M1", "Nothing said at a position moves with later positions", no_output_moves_with_what_follows),
+    Probe("M2", "No gradient comes from later positions", no_gradient_comes_from_what_follows),
+    Probe("M3", "What follows need not be there", nothing_moves_when_what_follows_is_cut_off),
+    Probe("M4", "A sequence is read by itself", no_sequence_moves_with_its_batch),
+    Probe("M5", "A call leaves nothing behind", no_call_leaves_anything),
+    Probe("M6", "Reading on from a state equals the whole pass", streaming_equals_the_whole_pass),
+    Probe("M7", "What is claimed to be read matters", what_is_claimed_to_be_read_matters),
+    Probe("M8", "No mode and no way of asking lets later positions in", no_way_leads_from_what_follows),
 )
 
 
@@ -191,13 +156,13 @@ def _probed(
     end_anchored: bool = False,
     streams: bool | None = None,
 ) -> Probed:
-    for name, value, also in (
-        ("width", width, ""),
-        ("tokens", tokens, ""),
-        ("receptive_field", None if receptive_field == "all" else receptive_field, ', or "all"'),
+    for name, value, least, also in (
+        ("width", width, 1, ""),
+        ("tokens", tokens, 3, ""),
+        ("receptive_field", None if receptive_field == "all" else receptive_field, 1, ', or "all"'),
     ):
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of 1 or more{also}")
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of {least} or more{also}")
     if isinstance(module, ForecastNetwork):
         return probed_network(module, streams)
     if isinstance(module, Backbone):
@@ -223,7 +188,7 @@ def _findings(probed: Probed) -> tuple[Finding, ...]:
 def _finding(probe: Probe, variants: Sequence[Probed]) -> Finding:
     began = perf_counter()
     try:
-        passed, evidence = probe.run(variants)
+        passed, evidence = probe.ask(variants)
     except Exception as error:  # whatever a class of the user's own raises
         passed, evidence = False, f"raises {type(error).__name__}: {error}"
     return Finding(probe.id, probe.name, probe.asks, passed, evidence, 1000 * (perf_counter() - began))

@@ -47,12 +47,12 @@ def no_fit_is_handed_a_later_row(subject: Subject) -> Verdict:
     if fault := _gap_fault(subject):
         return Verdict(False, fault)
     told = f"{_fits([*one, *two])}: the last row is at the cutoff or before it, with a gap, too"
-    if neural := sys.modules.get("forecast.neural"):  # nobody has one who has not imported it
-        if isinstance(subject.pattern, neural.NeuralForecaster):
-            from forecast.audit.pipeline_windows import labels_of
+    neural = sys.modules.get("forecast.neural")  # who has not imported it has no network of ours
+    if neural is not None and isinstance(subject.pattern, neural.NeuralForecaster):
+        from forecast.audit.pipeline_windows import labels_of
 
-            windows = labels_of(subject)
-            return Verdict(windows.passed, f"{told}; {windows.evidence}")
+        windows = labels_of(subject)
+        return Verdict(windows.passed, f"{told}; {windows.evidence}")
     return Verdict(True, f"{told}; windows are not looked at, as it has none that are known")
 
 
@@ -67,11 +67,13 @@ def nothing_is_chosen_by_the_test_span(subject: Subject) -> Verdict:
         if other := _otherwise(before, now):
             return Verdict(False, f"{other} when the test span is {how}")
         found[f"test span {how}"] = subject.compare(at(base, first), at(table, first))
-    verdict = verdict_of(found)
+    verdict = verdict_of(found.items())
     curve = getattr(subject.fitted, "losses_", None)
     if verdict.passed and curve is not None and np.ndim(curve) == 2 and np.isfinite(np.asarray(curve)[:, -1]).any():
         step = int(np.asarray(curve)[np.nanargmin(np.asarray(curve)[:, -1]), 0])
-        return Verdict(True, f"{verdict.evidence}; step {step}, of the lowest validation loss, and weights are the same")
+        return Verdict(
+            True, f"{verdict.evidence}; step {step}, of the lowest validation loss, and weights are the same"
+        )
     return verdict
 
 

@@ -89,15 +89,15 @@ def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
 
 
 def units_and_fits_come_back(subject: Subject) -> Verdict:
-    """A thousandfold target gives forecasts in its units; a fresh process, from what was saved and anew, says the same."""
+    """A thousandfold target gives forecasts in its units; a fresh process says the same, loaded and fitted anew."""
     thousand = subject.folds(subject.frame.assign(y=subject.frame["y"] * 1000))
     small, large = (table[subject.numbers].to_numpy("float64") for table in (subject.base, thousand))
     off, still = np.abs(large - 1000 * small).mean(), np.abs(large - small).mean()
     if off > still:
         return Verdict(
             False,
-            f"a target times 1000 is forecast around {large.mean():.4g}, itself around {small.mean():.4g}: forecasts do "
-            "not come back in the units of the data",
+            f"a target times 1000 is forecast around {large.mean():.4g}, itself around {small.mean():.4g}: forecasts "
+            "do not come back in the units of the data",
         )
     units = f"a target times 1000 is forecast 1000 times as high, but for {off / max(np.abs(large).mean(), 1e-30):.1e}"
     kind = type(subject.pattern)
@@ -137,7 +137,7 @@ def _in_a_fresh_process(subject: Subject, folder: str) -> str:
         return f"a fresh process fails: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}"
     expected = subject.fitted.predict(future=ahead)
     for name, told in (("loaded", "what was saved"), ("fitted", "a fit anew")):
-        found = pd.read_pickle(Path(folder) / name)
+        found = pd.DataFrame(pd.read_pickle(Path(folder) / name))
         difference = subject.compare(expected, found)
         if not difference.within:
             return f"{told} says something else in a fresh process: {difference.told}"

@@ -9,7 +9,7 @@ from forecast.windows import Batch
 
 
 class Watch(Callback):
-    """Keeps the ends of labels that counted, as calendar ordinals: of training the last, of validation first and last."""
+    """Keeps where labels that counted lie, as calendar ordinals: of training the last, of validation first and last."""
 
     def __init__(self, horizon: int):
         self.horizon = horizon

@@ -1,4 +1,4 @@
-"""A forecaster around another that keeps a record: which rows a pipeline hands to `fit`, and what is learned from them."""
+"""A forecaster around another that keeps a record: which rows a pipeline hands to `fit`, and what is learned there."""
 
 import hashlib
 import pickle

@@ -1,6 +1,6 @@
 """What is audited: a forecaster as a pattern, the data to audit it on, and the pipeline that fits and forecasts it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -181,8 +181,9 @@ class Subject:
     @cached_property
     def noise(self) -> float:
         """How much its forecasts differ by themselves, in parts of their size; 0 for one that can be repeated."""
-        found = [compare(self.base, self.folds(), self.numbers).relative for _ in range(2)]
-        return max(found)
+        fits = [self.fresh().fit(self.until(self.cutoffs[0]), **self.door) for _ in range(3)]
+        first, *others = (self.predicted(forecaster=fit) for fit in fits)
+        return max(compare(first, other, self.numbers).relative for other in others)
 
     def compare(self, one: pd.DataFrame, other: pd.DataFrame, *, summed_otherwise: bool = False) -> Difference:
         """Compare two tables of forecasts, allowing for what the forecaster wavers by itself."""
@@ -195,11 +196,13 @@ def at(table: pd.DataFrame, cutoff: Any, ids: Sequence | None = None) -> pd.Data
     return table if ids is None else table.loc[table["unique_id"].isin(list(ids))]
 
 
-def verdict_of(differences: Mapping[str, Difference]) -> Verdict:
-    """Give the verdict that nothing differs; of what does, the first is told, else the largest."""
-    for where, difference in differences.items():
+def verdict_of(differences: Iterable[tuple[str, Difference]]) -> Verdict:
+    """Give the verdict that nothing differs. The first thing that does is told, and no more are asked for."""
+    found = {}
+    for where, difference in differences:
         if not difference.within:
             return Verdict(False, f"{where}: {difference.told}")
-    largest = max(differences.values(), key=lambda difference: difference.relative)
-    where = ", ".join(differences) if len(differences) <= _TOLD else f"{len(differences)} comparisons"
-    return Verdict(True, f"{where}: {largest.told}")
+        found[where] = difference
+    largest = max(found.values(), key=lambda difference: difference.relative)
+    places = ", ".join(found) if len(found) <= _TOLD else f"{len(found)} comparisons"
+    return Verdict(True, f"{places}: {largest.told}")

@@ -89,9 +89,9 @@ class NLinear(Forecaster):
         self.error_mean_ = (missed.sum(axis=0) / max(float(units.sum()), _TINY)).astype("float32")
 
     def _windows(self, panel: Panel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Give windows with complete labels in order of time, (W, L) and (W, H), units of their errors, and cutoffs, (W,).
+        """Give windows with complete labels in order of time, (W, L) and (W, H), units of errors and cutoffs, (W,).
 
-        The first three are relative to the last value, and divided by the root mean square of the inputs of their series.
+        All but cutoffs are relative to the last value, and divided by the root mean square of their series' inputs.
         """
         length, horizon = self.context_length_, self.horizon
         counts = np.maximum(panel.lengths - length - horizon + 1, 0)

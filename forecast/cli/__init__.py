@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from forecast.cli.answers import WRONG, tell_fault
+from forecast.cli.audit import audit
 from forecast.cli.experiments import datasets, inspect, report, run
 from forecast.cli.own_data import backtest, predict
 
@@ -58,5 +59,5 @@ def _flowing(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-for _command in (predict, backtest, run, report, inspect, datasets):
+for _command in (predict, backtest, audit, run, report, inspect, datasets):
     app.command(help=_flowing(str(_command.__doc__)))(_command)

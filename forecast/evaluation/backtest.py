@@ -1,25 +1,23 @@
 """The backtest: fit on what lies before each cutoff, forecast what lies after it, and enter every point in a ledger.
 
 It knows only the contract `Forecaster`, so that a rule, a network and a class of one's own are equals. The unit of work
-is a group: the folds of one forecaster and one seed that share a fit. F folds, M origins, S series.
+is a group: the folds of one forecaster and one seed that share a fit.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from forecast.evaluation.actuals import points_of
+from forecast.evaluation.folds import Fold
+from forecast.evaluation.group import Group, name_of, run_of
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.ledger.points import Points, Run
-from forecast.evaluation.plan import Fold, Plan
-from forecast.forecaster import Forecast, Forecaster
+from forecast.evaluation.plan import Plan
+from forecast.forecaster import Forecaster
 from forecast.frame import Panel, as_panel
-from forecast.origins import Origins
 from forecast.params import takes
 from forecast.progress import Bar
 from forecast.quantiles import check_levels
@@ -31,6 +29,7 @@ def backtest(
     plan: Plan,
     *,
     seeds: Sequence[int] = (0,),
+    fallback: Forecaster | None = None,
     progress: Callable[[int, int, str], object] | None = None,
     verbose: int = 0,
     **door,
@@ -39,7 +38,8 @@ def backtest(
 
     Nothing leaks: a fit is given the rows up to its cutoff, copied into arrays of their own, so that later ones are
     not there to be read. The folds of a group are forecast together, on the rows up to the last of their cutoffs; the
-    first of them is then forecast once more on the rows up to its own, and has to come out the same.
+    first of them is then forecast once more on the rows up to its own, and has to come out the same. With a `context`
+    in the plan each fold is forecast by itself, on the rows of its context alone.
 
     Parameters
     ----------
@@ -47,7 +47,10 @@ def backtest(
     forecasters: label -> forecaster, or a list of them, labelled by class and, where there are any, backbone and
         decoder. They are used as patterns: none of them is fitted itself.
     plan: the cutoffs, and when to fit again.
-    seeds: each forecaster with a parameter `seed` is run once with each; all others once, entered as seed 0.
+    seeds: each forecaster with a parameter `seed` is run once with each; all others once, entered as seed 0. The first
+        fit of a run has the seed itself, a later one a seed that follows from it and the number of its fold.
+    fallback: whose forecast is scored in place of one that is no finite number, or that a forecaster raised an error
+        for; a warning tells of it, and `fallbacks` in `fits` counts it. None: such a failure ends the backtest.
     progress: called after each group with how many are done, how many there are, and what was done.
     verbose: 0 for silence, 1 for one progress bar over all groups, whatever the forecasters show of their fits.
     door: options of `check_frame` for a frame, such as `gaps="mask"`.
@@ -62,45 +65,55 @@ def backtest(
     TypeError: `plan` is no Plan, `forecasters` or `seeds` no lists, or what they hold no forecasters or whole numbers.
     ValueError: labels or seeds that come twice; forecasters that differ in quantile levels, or whose horizon is not
         that of the plan; folds that the data do not hold; forecasts that are not finite, or that depend on rows after
-        their cutoff.
+        their cutoff; series aligned by their ends for one that learns across them.
 
     """
     if not isinstance(plan, Plan):
         raise TypeError(f"`plan` is {plan!r}; allowed: a Plan, such as Plan(horizon=24, n_folds=8)")
     all_runs = runs(forecasters, seeds)
-    for label, forecaster, _ in all_runs:  # before the first of them is fitted, which may take long
-        _check_horizon(forecaster, label, plan)
     panel = as_panel(frame, **door)
     folds = plan.folds(panel)
-    season = season_of(panel, plan)
-    work = [(points_of(panel, group, plan.horizon, season), group) for group in groups(folds)]
+    for label, forecaster, _ in all_runs:  # before the first of them is fitted, which may take long
+        _check(forecaster, label, plan, folds)
+    if fallback is not None:
+        _check_fallback(fallback, plan, folds, all_runs[0][1])
+    work = [_group(panel, plan, group) for group in groups(folds)]
     total = len(all_runs) * len(work)
     done, found, fits = 0, [], []
     with Bar("backtest", total, "fits") if verbose else nullcontext() as bar:
         for label, forecaster, seed in all_runs:
-            for points, group in work:
-                run, fit = _run(panel, points, forecaster, label, seed, plan, group)
+            for group in work:
+                run, fit = run_of(group, forecaster, label, seed, fallback)
                 found.append(run)
                 fits.append(fit)
                 done += 1
-                told = f"{label}, seed {seed}, cutoff {group[-1].stamp}"
+                told = f"{label}, seed {seed}, cutoff {group.folds[-1].stamp}"
                 if progress is not None:
                     progress(done, total, told)
                 if bar is not None:
                     bar.update(done, told)
-    return Ledger(tuple(found), pd.concat(fits, ignore_index=True), season)
+    return Ledger(tuple(found), pd.concat(fits, ignore_index=True), season_of(panel, plan))
 
 
-def run_group(panel: Panel, forecaster: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]) -> Ledger:
+def run_group(
+    panel: Panel,
+    forecaster: Forecaster,
+    label: str,
+    seed: int,
+    plan: Plan,
+    folds: Sequence[Fold],
+    fallback: Forecaster | None = None,
+) -> Ledger:
     """Fit once, forecast the folds that share this fit, and give their part of the ledger.
 
     `Ledger.concat` of the parts of all runs and groups is what `backtest` gives. `forecaster` is a pattern and stays as
     it is. Raises what `backtest` raises.
     """
-    season = season_of(panel, plan)
-    points = points_of(panel, folds, plan.horizon, season)
-    run, fit = _run(panel, points, forecaster, label, seed, plan, folds)
-    return Ledger((run,), fit, season)
+    _check(forecaster, label, plan, folds)
+    if fallback is not None:
+        _check_fallback(fallback, plan, folds, forecaster)
+    run, fit = run_of(_group(panel, plan, folds), forecaster, label, seed, fallback)
+    return Ledger((run,), fit, season_of(panel, plan))
 
 
 def groups(folds: Sequence[Fold]) -> list[list[Fold]]:
@@ -158,7 +171,7 @@ def label_of(forecaster: Forecaster) -> str:
     if isinstance(forecaster, Forecaster) and forecaster.wraps:
         return f"{type(forecaster).__name__} {label_of(getattr(forecaster, forecaster.wraps))}"
     params = forecaster.get_params(deep=False) if isinstance(forecaster, Forecaster) else {}
-    parts = [_name(params[part]) for part in ("backbone", "decoder") if part in params]
+    parts = [name_of(params[part]) for part in ("backbone", "decoder") if part in params]
     return " ".join(filter(None, parts)) or type(forecaster).__name__
 
 
@@ -171,120 +184,32 @@ def _is_seed(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
-def _check_horizon(forecaster: Forecaster, label: str, plan: Plan) -> None:
+def _group(panel: Panel, plan: Plan, folds: Sequence[Fold]) -> Group:
+    return Group(panel, plan, folds, points_of(panel, folds, plan.horizon, season_of(panel, plan)))
+
+
+def _check(forecaster: Forecaster, label: str, plan: Plan, folds: Sequence[Fold]) -> None:
+    """Refuse a forecaster that cannot follow a plan."""
     if forecaster.horizon != plan.horizon:
         raise ValueError(
             f"`horizon`: forecaster {label!r} has {forecaster.horizon} and the plan {plan.horizon}; give both the same"
         )
-
-
-def _run(
-    panel: Panel, points: Points, pattern: Forecaster, label: str, seed: int, plan: Plan, folds: Sequence[Fold]
-) -> tuple[Run, pd.DataFrame]:
-    """Give what one group of folds says of its points, and the row of its fit."""
-    _check_horizon(pattern, label, plan)
-    first, last = folds[0], folds[-1]
-    if any(fold.fit_fold != first.fit_fold for fold in folds):
-        raise ValueError("`folds` do not share a fit: take one of groups(plan.folds(panel))")
-    try:
-        began = perf_counter()
-        forecaster = _fresh(pattern, seed)
-        forecaster.fit(panel.until(first.train_end).since(first.train_start).detached())
-        fitted = perf_counter()
-        known = panel.until(last.cutoff).detached()
-        _, origins = _origins(panel, known, folds)
-        forecast = forecaster.forecast(known, origins)
-        predicted = perf_counter()
-        if len(folds) > 1:
-            _check_no_look_ahead(panel, forecaster, label, first, known, origins, forecast)
-    except Exception as error:
-        end = panel.calendar.stamp(first.train_end)
-        error.add_note(f"(in the backtest of {label!r}, seed {seed}, fold {first.number}, fitted up to {end})")
-        raise
-    levels = tuple(float(level) for level in forecaster.quantile_levels)
-    quantiles = forecast.quantiles.astype("float32", copy=False)
-    fit_cutoffs = panel.calendar.stamps([first.train_end])
-    run = Run(
-        forecaster=label,
-        seed=seed,
-        points=points,
-        levels=levels,
-        quantiles=quantiles,
-        median=quantiles[..., levels.index(0.5)],
-        mean=forecast.mean.astype("float32", copy=False),
-        fit_cutoffs=fit_cutoffs,
-        fit=np.zeros(len(points), dtype="int64"),
-        staleness=(origins.cutoffs - first.train_end).astype("float32"),
-    )
-    fit = pd.DataFrame(
-        {
-            "forecaster": [label],
-            "seed": [seed],
-            "fit_cutoff": fit_cutoffs,
-            "family": [forecaster.family],
-            "backbone": [_name(getattr(forecaster, "backbone", ""))],
-            "decoder": [_name(getattr(forecaster, "decoder", ""))],
-            "parameters": [int(getattr(forecaster, "parameters_", 0))],
-            "fit_seconds": [fitted - began],
-            "predict_seconds": [predicted - fitted],
-            "forecasts": [len(origins)],
-            "context": [float(getattr(forecaster, "context_length_", np.nan))],
-        }
-    )
-    return run, fit
-
-
-def _fresh(pattern: Forecaster, seed: int) -> Forecaster:
-    """Give a new forecaster with the arguments of a pattern, and the seed where it takes one."""
-    fresh = type(pattern)(**pattern.get_params(deep=False))
-    return fresh.set_params(seed=seed) if takes(pattern, "seed") else fresh
-
-
-def _origins(panel: Panel, known: Panel, folds: Sequence[Fold]) -> tuple[np.ndarray, Origins]:
-    """Give the origins of folds in a panel cut at or after the last, by series and cutoff; with positions before it."""
-    series = np.concatenate([fold.series for fold in folds])
-    cutoffs = np.repeat([fold.cutoff for fold in folds], [len(fold.series) for fold in folds])
-    order = np.lexsort((cutoffs, series))
-    series, cutoffs = series[order], cutoffs[order]
-    begun = panel.first <= folds[-1].cutoff  # the others were left out when the panel was cut
-    places = (np.cumsum(begun) - 1)[series]
-    return series, Origins(places, known.starts[places] + cutoffs + 1 - known.first[places], cutoffs)
-
-
-def _check_no_look_ahead(
-    panel: Panel,
-    forecaster: Forecaster,
-    label: str,
-    first: Fold,
-    known: Panel,
-    origins: Origins,
-    forecast: Forecast,
-) -> None:
-    """Forecast the first fold of a group from the rows up to its own cutoff alone, and compare.
-
-    Sums in another order may differ in the last digits: a hundredth of the forecast's own range is let pass.
-    """
-    before = panel.until(first.cutoff).detached()
-    _, own = _origins(panel, before, [first])
-    mine = origins.cutoffs == first.cutoff
-    alone, together = forecaster.forecast(before, own).quantiles, forecast.quantiles[mine]
-    size, width = np.abs(alone).max(axis=(1, 2)), np.ptp(alone, axis=(1, 2))
-    apart = np.abs(alone - together).max(axis=(1, 2))
-    if (wrong := apart > 1e-5 * size + 1e-2 * width).any():
-        which = int(wrong.argmax())
+    if folds[0].lag.any() and forecaster.across_series and not plan.lookahead_across_series:
         raise ValueError(
-            f"forecaster {label!r} looks ahead: its forecast for series {known.id_of(origins.series[mine][which])!r}, "
-            f"cutoff {first.stamp}, changes by {apart[which]:.6g} when the rows after this cutoff are taken away. It "
-            "may read a series up to its origin only, must not use what other origins of a call show, and must give "
-            "the same numbers when asked twice"
+            f"`align` is 'ends' and series end at different dates, up to {int(folds[0].lag.max())} steps apart; "
+            f"forecaster {label!r} learns across series, and would see dates of some that come after the cutoffs of "
+            "others. Take cutoffs that all share, leave it out, or allow it by `lookahead_across_series=True`"
         )
 
 
-def _name(part: Any) -> str:
-    """Give the name of a backbone or decoder: as given, or the `name` of its config, or else made of its class.
-
-    `ContextVector()` becomes `context_vector`; "" stands for none.
-    """
-    if part is None or isinstance(part, str):
-        return part or ""
-    return getattr(part, "name", None) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(part).__name__).lower()
+def _check_fallback(fallback: Forecaster, plan: Plan, folds: Sequence[Fold], first: Forecaster) -> None:
+    """Refuse a fallback that cannot stand in for the others."""
+    if not isinstance(fallback, Forecaster):
+        raise TypeError(f"`fallback` is {fallback!r}; allowed: a Forecaster, such as SeasonalNaive({plan.horizon})")
+    _check(fallback, "fallback", plan, folds)
+    check_levels(fallback.quantile_levels)
+    if tuple(fallback.quantile_levels) != tuple(first.quantile_levels):
+        raise ValueError(
+            f"`quantile_levels`: forecaster 'fallback' has {tuple(fallback.quantile_levels)} and the others "
+            f"{tuple(first.quantile_levels)}; give all the same, so that all are scored alike"
+        )

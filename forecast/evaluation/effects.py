@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import skill
+from forecast.evaluation.skill import skill
 
 LATENT, DIRECT = "latent-state", "direct-prediction"
 FAMILIES = (LATENT, DIRECT)

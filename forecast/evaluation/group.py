@@ -73,7 +73,7 @@ def run_of(
     failure, failed = "", np.ones(len(points), dtype=bool)
     try:
         told = _told(group, forecaster, train)
-        failed = ~(np.isfinite(told.forecast.quantiles).all(axis=(1, 2)) & np.isfinite(told.forecast.mean).all(axis=1))
+        failed = ~_finite(told.forecast)
     except Exception as error:  # whatever a forecaster raises
         if fallback is None:
             error.add_note(f"(in the backtest of {where})")
@@ -210,6 +210,11 @@ def _of_cells(group: Group, of_folds: Sequence[int]) -> np.ndarray:
     return _in_order(group, parts)
 
 
+def _finite(forecast: Forecast) -> np.ndarray:
+    """Whether all that is forecast from an origin are finite numbers, (M,)."""
+    return np.logical_and(np.isfinite(forecast.quantiles).all(axis=(1, 2)), np.isfinite(forecast.mean).all(axis=1))
+
+
 def _nothing(group: Group, forecaster: Forecaster) -> Forecast:
     M, H, Q = len(group.points), group.plan.horizon, len(forecaster.quantile_levels)
     return Forecast(np.full((M, H, Q), np.nan, dtype="float32"), np.full((M, H), np.nan, dtype="float32"))
@@ -254,6 +259,7 @@ def _fit_id(forecaster: Forecaster, train: Panel) -> str:
     arrays = [train.first, train.starts, train.observed, train.values]
     if (beside := train.covariates) is not None:
         arrays += [beside.static.numbers, beside.past.numbers, beside.known.numbers]
+        arrays += [] if beside.late is None else [beside.late]
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]

@@ -4,8 +4,6 @@ A forecast is known at its quantile levels, so that a PIT is known by the two le
 the forecasts are honest, as many fall between two levels as their distance says.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -16,10 +14,9 @@ from forecast.params import check_positive
 def pit(ledger: Ledger, step: int | None = None) -> pd.DataFrame:
     """Give the share of actuals that fell between neighbouring quantiles, for each forecaster; mean over its seeds.
 
-    An actual on a quantile counts half for either side. One on several quantiles that are the same, as of counts that
-    are often 0, is spread evenly over what lies between their levels, and beyond the outermost if that is among them:
-    what a draw at random within them gives on average (Czado, Gneiting and Held 2009,
-    https://doi.org/10.1111/j.1541-0420.2009.01191.x).
+    An actual on a quantile, or on several that are the same, as of counts that are often 0, is spread evenly over their
+    levels and half of the way to the next ones: what a draw at random there gives on average (Czado, Gneiting and Held
+    2009, https://doi.org/10.1111/j.1541-0420.2009.01191.x).
 
     Parameters
     ----------
@@ -88,21 +85,16 @@ def chance_band(
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def _counts(run: Run, which: slice, edges: Sequence[float] | np.ndarray) -> np.ndarray:
+def _counts(run: Run, which: slice, edges: np.ndarray) -> np.ndarray:
     """Give how many actuals of some steps fell into each bin, (Q + 1,)."""
     there = np.isfinite(run.y[:, which])
     y, quantiles = run.y[:, which][there][:, None], run.quantiles[:, which][there]  # (n, 1), (n, Q)
-    bins = range(len(edges) - 1)
+    middles = (edges[1:] + edges[:-1]) / 2
     first, last = (quantiles < y).sum(axis=1), (quantiles <= y).sum(axis=1)  # the bins that an actual touches
-    counts = np.bincount(first[first == last], minlength=len(bins)).astype("float64")
+    counts = np.bincount(first[first == last], minlength=len(middles)).astype("float64")
     tied = first < last
     pairs, numbers = np.unique(np.stack([first[tied], last[tied]]), axis=1, return_counts=True)
     for (low, high), number in zip(pairs.T.tolist(), numbers, strict=True):
-        if high - low == 1:
-            counts[[low, high]] += number / 2
-        else:
-            begin = 0 if low == 0 else low + 1
-            stop = len(bins) if high == len(bins) - 1 else high
-            widths = np.diff(edges[begin : stop + 1])
-            counts[begin:stop] += number * widths / widths.sum()
+        within = np.clip(edges, middles[low], middles[high])
+        counts += number * np.diff(within) / (within[-1] - within[0])
     return counts

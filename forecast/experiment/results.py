@@ -23,8 +23,9 @@ import pandas as pd
 
 from forecast.evaluation.effects import is_crossed
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import METRICS, score, skill
+from forecast.evaluation.metrics import DEFAULTS, score
 from forecast.evaluation.plan import Plan
+from forecast.evaluation.skill import skill
 from forecast.experiment.config import Experiment
 from forecast.experiment.protocol import protocol
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
@@ -34,7 +35,7 @@ from forecast.frame import Panel
 BASELINE = "SeasonalNaive"
 COSTS = ["fit_seconds", "predict_seconds", "parameters"]
 PARTS = ["backbone", "decoder"]
-SUMMARY = ["dataset", "horizon", "forecaster", "family", *PARTS, "seeds", *METRICS, "skill", *COSTS]
+SUMMARY = ["dataset", "horizon", "forecaster", "family", *PARTS, "seeds", *DEFAULTS, "skill", *COSTS]
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "status", "error", "traceback", "key"]
 Row = dict[str, Any]
 _ZIPPED: dict[str, Any] = {"method": "gzip", "compresslevel": 1, "mtime": 0}

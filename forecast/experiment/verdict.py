@@ -10,7 +10,7 @@ import pandas as pd
 
 from forecast.evaluation.effects import DIRECT, FAMILIES, LATENT, REFERENCE, Effects
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import skill
+from forecast.evaluation.skill import skill
 from forecast.experiment.numerals import percent
 from forecast.plots.extent import Extent, count, extent
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from forecast.plots.calibration import plot_calibration
     from forecast.plots.cost import plot_cost
     from forecast.plots.covariates import plot_covariates
+    from forecast.plots.coverage import plot_coverage_by_step
     from forecast.plots.effects import plot_effects
     from forecast.plots.error import plot_error_by_cutoff, plot_error_by_step
     from forecast.plots.fan import plot_forecast
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from forecast.plots.gradient_reach import plot_gradient_reach
     from forecast.plots.learning_curve import plot_learning_curve
     from forecast.plots.occlusion import plot_occlusion
+    from forecast.plots.pit import plot_pit
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
     from forecast.plots.tuning_curve import plot_tuning_curve
@@ -39,6 +41,7 @@ _HOMES = {
     "plot_calibration": "calibration",
     "plot_cost": "cost",
     "plot_covariates": "covariates",
+    "plot_coverage_by_step": "coverage",
     "plot_effects": "effects",
     "plot_error_by_cutoff": "error",
     "plot_error_by_step": "error",
@@ -49,6 +52,7 @@ _HOMES = {
     "plot_gradient_reach": "gradient_reach",
     "plot_learning_curve": "learning_curve",
     "plot_occlusion": "occlusion",
+    "plot_pit": "pit",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
     "plot_tuning_curve": "tuning_curve",
@@ -63,6 +67,7 @@ __all__ = [
     "plot_calibration",
     "plot_cost",
     "plot_covariates",
+    "plot_coverage_by_step",
     "plot_effects",
     "plot_error_by_cutoff",
     "plot_error_by_step",
@@ -73,6 +78,7 @@ __all__ = [
     "plot_gradient_reach",
     "plot_learning_curve",
     "plot_occlusion",
+    "plot_pit",
     "plot_receptive_field",
     "plot_skill",
     "plot_tuning_curve",

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from forecast.evaluation.metrics import score, skill
+from forecast.evaluation.metrics import score
+from forecast.evaluation.skill import skill
 from forecast.plots.extent import count, extent
 from forecast.plots.focus import singled_out, told
 from forecast.plots.frames import check_ledger

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from forecast.evaluation.metrics import skill
+from forecast.evaluation.skill import skill
 from forecast.plots.extent import extent
 from forecast.plots.frames import check_ledger
 from forecast.plots.style import (

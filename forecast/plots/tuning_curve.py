@@ -36,7 +36,9 @@ def plot_tuning_curve(curves: pd.DataFrame, *, ax: Axes | None = None) -> Figure
         figure, ax = panel(ax, (7.0, line_height(len(names))))
         ax.set_title("What trials have bought")
         ax.set_xlabel("trials")
-        ax.set_ylabel(f"validation {metrics[0]} of the best" if len(metrics) == 1 else "validation error of the best")
+        ax.set_ylabel(
+            f"validation {str(metrics[0]).upper()} of the best" if len(metrics) == 1 else "validation error of the best"
+        )
         ends = {}
         for name in names:
             rows = pd.DataFrame(table[table["forecaster"] == name]).sort_values(by=["trials"], kind="stable")

@@ -1,7 +1,7 @@
 """What is tried on a pass over sequences, and how far it then moves: the one place for contracts and probes alike.
 
-A pass takes tokens (B, N, D) and says something at each position, (B, N, ...). Nothing here judges; checks and probes do.
-B batch, N token, D width.
+A pass takes tokens (B, N, D) and says something at each position, (B, N, ...). Nothing here judges: checks and probes
+do. B batch, N token, D width.
 """
 
 from collections.abc import Callable

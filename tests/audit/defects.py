@@ -4,6 +4,7 @@ All map tokens (B, N, 8) to (B, N, 8). Each defect says in DEFECTS which probes 
 """
 
 import math
+import warnings
 
 import torch
 from torch import nn
@@ -14,7 +15,7 @@ from forecast.nn import CausalModule
 WIDTH = 8
 
 
-# -- sound --------------------------------------------------------------------------------------------------------------
+# -- sound -------------------------------------------------------------------------------------------------------------
 
 
 class Convolution(nn.Module):
@@ -36,13 +37,14 @@ class Convolution(nn.Module):
 
 
 class NormalisedConvolution(Convolution):
-    """With weight normalisation of the old kind, whose weights are results that cannot be copied."""
+    """With weight normalisation of both kinds; the weights of the old one are results, which cannot be copied."""
 
     def __init__(self):
         super().__init__()
-        with torch.no_grad():
-            self.first = nn.utils.parametrizations.weight_norm(self.first)
-        self.kept = self.first.weight * 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            self.first = nn.utils.weight_norm(self.first)
+        self.second = nn.utils.parametrizations.weight_norm(self.second)
 
 
 class Spectral(nn.Module):
@@ -207,7 +209,7 @@ SOUND = (
 )
 
 
-# -- the eleven of the specification --------------------------------------------------------------------------------------
+# -- the eleven of the specification -----------------------------------------------------------------------------------
 
 
 class SymmetricPadding(Convolution):
@@ -286,7 +288,7 @@ class PlacesFromTheEnd(Convolution):
         return super().forward(x + torch.arange(x.shape[1], 0, -1, dtype=x.dtype)[:, None] / 10)
 
 
-# -- more -----------------------------------------------------------------------------------------------------------------
+# -- more --------------------------------------------------------------------------------------------------------------
 
 
 class DroppedByWhatIsRead(Convolution):

@@ -17,7 +17,7 @@ from forecast.origins import origins_of
 
 
 class Sound(Forecaster):
-    """Keeps the rules: between last value and median of the history, drawn to zero, and what was learned of the spread."""
+    """Keeps the rules: between the last value and the median of the history, drawn to zero; the spread is learned."""
 
     family = "baseline"
 
@@ -31,7 +31,8 @@ class Sound(Forecaster):
 
     def _points(self, panel, origins):
         medians = [
-            np.nanmedian(panel.values[panel.starts[s] : end]) for s, end in zip(origins.series, origins.ends, strict=True)
+            np.nanmedian(panel.values[panel.starts[s] : end])
+            for s, end in zip(origins.series, origins.ends, strict=True)
         ]
         return 0.95 * (last_values(panel, origins) + np.array(medians)) / 2
 
@@ -217,11 +218,11 @@ class Standardised(Sound):
 
 
 class ByHash(Sound):
-    """Goes by the order in which Python keeps a set of texts, another in every process."""
+    """Goes by the hash of a text, another in every process."""
 
     def _fit(self, panel):
         super()._fit(panel)
-        self.first_ = float([f"part {number}" for number in range(9)].index(next(iter({f"part {n}" for n in range(9)}))))
+        self.first_ = hash("a text") % 100_003 / 1000
 
     def _points(self, panel, origins):
         return super()._points(panel, origins) + self.first_
@@ -282,7 +283,9 @@ def _fitted(pattern, rows, panel, cutoff):
 
 def labels_beyond_the_cutoff(frame, forecasters, plan, **options):
     """Lets windows of training begin up to the cutoff, so that their labels lie after it."""
-    return by_hand(frame, forecasters, plan, rows_of=lambda panel, cutoff: panel.until(cutoff + plan.horizon), **options)
+    return by_hand(
+        frame, forecasters, plan, rows_of=lambda panel, cutoff: panel.until(cutoff + plan.horizon), **options
+    )
 
 
 def gap_in_rows(frame, forecasters, plan, **options):
@@ -346,5 +349,3 @@ def missing_is_zero(ledger, metrics):
         return score(ledger, metrics)
     error = (ledger.forecasts["y"] - ledger.forecasts["prediction"]).abs()
     return pd.DataFrame({"mae": [error.fillna(0.0).mean()]})
-
-

@@ -1,14 +1,14 @@
 """A backtest follows its plan: gaps, rows held back, contexts, cutoffs of each series' own, seeds, fallbacks."""
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive
-from forecast.evaluation import Ledger, Plan, backtest, groups, run_group, runs, score
+from forecast.evaluation import Ledger, Plan, backtest, score
 from forecast.forecaster import DECILES, Forecast, Forecaster
 from forecast.frame import Roles, check_frame
 from forecast.neural import NeuralForecaster
@@ -248,34 +248,77 @@ def test_the_first_fit_has_the_seed_of_the_run_and_each_other_one_of_its_own():
     assert [one.seed for one, _ in Drawn.fits][4:] == seeds[2:]
 
 
-def make_runs():
-    return [Naive(4), NLinear(4), Drawn(4)]
+# Computes one of the groups of a backtest from scratch; a text, so that another process has it too.
+PART_OF = """
+import sys
+import numpy as np, pandas as pd
+from forecast.baselines import NLinear, SeasonalNaive
+from forecast.evaluation import Plan, groups, run_group, runs
+from forecast.forecaster import DECILES, Forecast
+from forecast.frame import check_frame
 
+class Drawn(SeasonalNaive):
+    def __init__(self, horizon, *, seed=0, season_length=None, quantile_levels=DECILES):
+        super().__init__(horizon, season_length=season_length, quantile_levels=quantile_levels)
+        self.seed = seed
+    def _forecast(self, panel, origins):
+        said = super()._forecast(panel, origins)
+        noise = np.float32(np.random.default_rng(self.seed).normal())
+        return Forecast(said.quantiles + noise, said.mean + noise)
 
 def part_of(number, shuffled=False):
-    """One of the groups of a backtest, computed from scratch; here, so that another process finds it."""
-    frame = frame_of(lengths=(80, 60, 70), begins=(0, 20, 10))
-    panel = check_frame(frame.sample(frac=1, random_state=1), unsorted="sort") if shuffled else check_frame(frame)
+    t = np.arange(80)
+    rng = np.random.default_rng(0)
+    frame = pd.concat([pd.DataFrame({"unique_id": name, "ds": t, "y": rng.normal(size=80)}) for name in "bca"])
+    frame = frame[(frame["unique_id"] != "c") | (frame["ds"] > 20)]
+    if shuffled:  # the latest rows first, one series after another
+        frame = frame.sort_values("ds", ascending=False, kind="stable")
+    panel = check_frame(frame, unsorted="sort")
     plan = Plan(horizon=4, n_folds=5, refit=2, gap=2)
-    work = [(run, group) for run in runs(make_runs(), (0, 1)) for group in groups(plan.folds(panel))]
+    work = [(run, group) for run in runs([NLinear(4), Drawn(4)], (0, 1)) for group in groups(plan.folds(panel))]
     (label, forecaster, seed), group = work[number]
     return run_group(panel, forecaster, label, seed, plan, group)
 
+for number in sys.argv[2:]:
+    part_of(int(number)).write(f"{sys.argv[1]}/{number}")
+"""
+GROUPS = 9
 
-GROUPS = 12
+
+@pytest.fixture(scope="module")
+def part_of():
+    names = {}
+    exec(PART_OF.rpartition("for number")[0], names)
+    return names["part_of"]
 
 
-def test_the_order_of_folds_runs_and_rows_changes_no_number():
-    in_order = Ledger.concat([part_of(number) for number in range(GROUPS)])
+@pytest.fixture(scope="module")
+def in_order(part_of):
+    return Ledger.concat([part_of(number) for number in range(GROUPS)])
+
+
+def test_the_order_of_folds_runs_and_rows_changes_no_number(part_of, in_order):
     order = np.random.default_rng(0).permutation(GROUPS)
-    shuffled = Ledger.concat([part_of(number, shuffled=True) for number in order])
-    assert shuffled.digest == in_order.digest
+    assert Ledger.concat([part_of(number, shuffled=True) for number in order]).digest == in_order.digest
 
 
-def test_two_processes_give_the_ledger_of_one():
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
-        parts = list(pool.map(part_of, range(GROUPS)))
-    assert Ledger.concat(parts).digest == Ledger.concat([part_of(number) for number in range(GROUPS)]).digest
+def test_the_order_of_series_changes_no_number_of_what_learns_of_each_by_itself():
+    frame, plan = frame_of(lengths=(80, 60, 70), begins=(0, 20, 10)), Plan(horizon=4, n_folds=3)
+    one, other = (
+        backtest(x, [SeasonalNaive(4), Drift(4)], plan, unsorted="sort")
+        for x in (frame, frame.sample(frac=1, random_state=1))
+    )
+    assert list(one.points.ids) != list(other.points.ids)
+    assert one.digest == other.digest
+
+
+def test_two_processes_give_the_ledger_of_one(in_order, tmp_path):
+    shares = [range(0, GROUPS, 2), range(1, GROUPS, 2)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PART_OF, str(tmp_path), *map(str, numbers)]) for numbers in shares
+    ]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    assert Ledger.concat([Ledger.read(tmp_path / str(number)) for number in range(GROUPS)]).digest == in_order.digest
 
 
 @pytest.mark.parametrize("size", [1, 3])

@@ -17,7 +17,8 @@ import pytest
 
 from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import score, skill
+from forecast.evaluation.metrics import score
+from forecast.evaluation.skill import skill
 from forecast.experiment.report import Chapter, write_report
 from forecast.experiment.verdict import effect_rows, verdict
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from forecast import backtest, check_frame, score
-from forecast.evaluation import METRICS, Ledger
+from forecast.evaluation import DEFAULTS, Ledger
 from forecast.experiment import ConfigError, StoreError, load_experiment, rebuild, run_experiment, runner
 from forecast.experiment.runner import Progress
 
@@ -66,7 +66,7 @@ def test_the_summary_has_a_row_for_each_forecaster_with_all_its_columns(whole):
     summary = pd.read_csv(whole.folder / "summary.csv", keep_default_na=False, na_values={"skill": [""]})
     assert list(summary.columns) == [
         *("dataset", "horizon", "forecaster", "family", "backbone", "decoder", "seeds"),
-        *(*METRICS, "skill"),
+        *(*DEFAULTS, "skill"),
         *(*COSTS, "parameters"),
     ]
     assert summary["forecaster"].tolist() == ["SeasonalNaive", "NLinear", "Fast"]

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from forecast import plots
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import coverage, score, skill
+from forecast.evaluation.metrics import coverage, score
 from forecast.evaluation.plan import Plan
+from forecast.evaluation.skill import skill
 from forecast.frame import check_frame
 from forecast.plots import style
 from forecast.plots.bands import central_interval

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics.design import fold_losses, overlap, refit
 from forecast.evaluation.statistics.estimand import Estimand, from_extra, page
@@ -15,10 +16,10 @@ _LEAST = 50  # cutoffs
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSet:
-    """`members`: one row per forecaster, best first: `forecaster, loss, p_value, member`; `reason` where not reported.
+    """`members`: one row per forecaster, lowest loss first: `forecaster, loss, p_value, member`.
 
     `loss` is the mean over cutoffs of the mean loss over series; a p-value is the smallest size at which a forecaster
-    is left out.
+    is left out. Where `reason` says why it is not reported both are empty.
     """
 
     estimand: Estimand
@@ -33,7 +34,7 @@ class ConfidenceSet:
         return self.members
 
     def __str__(self) -> str:
-        inside = self.members.loc[self.members["member"], "forecaster"].tolist()
+        inside = self.members.loc[self.members["member"].fillna(False), "forecaster"].tolist()
         told = self.reason or f"with {1 - self.size:.0%} confidence the best is among: {', '.join(inside)}"
         return page(self.estimand, self.members, [told, *self.notes])
 
@@ -58,7 +59,7 @@ def members_of(
 
 def confidence_set(
     ledger: Ledger,
-    metric: str = "mase",
+    metric: str | Averaged | Pooled = "mase",
     *,
     size: float = 0.1,
     block: int | None = None,
@@ -76,14 +77,15 @@ def confidence_set(
     folds = losses.values.shape[1]
     block = block_of(folds, overlap(ledger.points)) if block is None else block
     matrix = losses.values.T  # (T, M)
-    members = pd.DataFrame({"forecaster": ledger.forecasters, "loss": matrix.mean(axis=0)})
+    members = pd.DataFrame({"forecaster": ledger.forecasters, "loss": matrix.mean(axis=0) if folds else np.nan})
     reason = _reason(matrix)
     p_values = (
         np.full(matrix.shape[1], np.nan)
         if reason
         else members_of(matrix, block=block, size=size, resamples=resamples, seed=seed)
     )
-    members = members.assign(p_value=p_values, member=p_values > size).sort_values("loss", kind="stable")
+    belongs = pd.Series(p_values > size, dtype="boolean").mask(np.isnan(p_values))
+    members = members.assign(p_value=p_values, member=belongs).sort_values("loss", kind="stable")
     about = Estimand(f"mean {losses.quantity}", losses.series, folds, refit(ledger))
     told = f"not reported: {reason}" if reason else ""
     return ConfidenceSet(about, members.reset_index(drop=True), size, block, told, losses.notes)

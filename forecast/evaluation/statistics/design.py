@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.cells import cell_means, cube
 from forecast.evaluation.ledger import Ledger, Points, check
-from forecast.evaluation.metrics import METRICS, Averaged, Pooled
+from forecast.evaluation.metrics import error_of
 from forecast.evaluation.statistics.errors import Errors
 
 
-def errors_of(ledger: Ledger, baseline: str, metric: str, floor: float = 0.01) -> Errors:
+def errors_of(ledger: Ledger, baseline: str, metric: str | Averaged | Pooled, floor: float = 0.01) -> Errors:
     """Give the errors of all runs by series and fold, those of one forecaster's seeds beside each other.
 
     Raises TypeError for what is no ledger; ValueError for a baseline that is not in it, a metric that is no error, and
@@ -54,7 +55,7 @@ class FoldLosses:
         return self.values[self.names.index(name)]
 
 
-def fold_losses(ledger: Ledger, metric: str, step: int = 0) -> FoldLosses:
+def fold_losses(ledger: Ledger, metric: str | Averaged | Pooled, step: int = 0) -> FoldLosses:
     """Give the losses of all forecasters at each fold, at one step or, for 0, averaged over all.
 
     Averaged over the series that have a value there for every run, and over seeds; no root is taken. A fold where no
@@ -72,10 +73,10 @@ def fold_losses(ledger: Ledger, metric: str, step: int = 0) -> FoldLosses:
     forecaster = np.array([ledger.forecasters.index(run.forecaster) for run in ledger.runs])
     series = int(present.any(axis=1).sum())
     notes = []
-    if series > 1 and chosen.scale is None:
-        notes.append(f"{metric} is in the units of the series: those of large values decide")
+    if series > 1 and chosen.unit and chosen.scale is None:
+        notes.append(f"{name_of(metric)} is in the units of the series: those of large values decide")
     return FoldLosses(
-        quantity=f"squared {metric}" if chosen.root else metric,
+        quantity=f"squared {name_of(metric)}" if chosen.root else name_of(metric),
         names=ledger.forecasters,
         values=np.stack([means[forecaster == place].mean(axis=0) for place in range(len(ledger.forecasters))]),
         series=series,
@@ -83,14 +84,9 @@ def fold_losses(ledger: Ledger, metric: str, step: int = 0) -> FoldLosses:
     )
 
 
-def error_of(metric: str) -> Averaged:
-    """Give the metric of a name whose loss is an error, the less the better. Raises ValueError for any other."""
-    allowed = [name for name in METRICS if name not in ("bias", "coverage", "width")]
-    if metric not in allowed:
-        raise ValueError(f"`metric` is {metric!r}; allowed: one that is an error, {', '.join(allowed)}")
-    chosen = METRICS[metric]
-    # As a ratio of two forecasters at the same points, what losses are divided by falls out.
-    return Averaged(chosen.loss) if isinstance(chosen, Pooled) else chosen
+def name_of(metric: str | Averaged | Pooled) -> str:
+    """Give what a metric is called."""
+    return metric if isinstance(metric, str) else "a metric of your own"
 
 
 def overlap(points: Points, step: int = 0) -> int:

@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics.design import fold_losses, overlap, refit
 from forecast.evaluation.statistics.estimand import Estimand, from_extra, page
@@ -55,8 +56,11 @@ class DieboldMariano:
 
     def __str__(self) -> str:
         refused = self.tests[self.tests["reason"] != ""]
-        pairs = zip(refused["forecaster"], refused["opponent"], refused["step"], refused["reason"], strict=True)
-        told = [f"{one} and {other}{f', step {step}' if step else ''}: {why}" for one, other, step, why in pairs]
+        told = []
+        for reason, tests in refused.groupby("reason", sort=False):
+            pairs = zip(tests["forecaster"], tests["opponent"], tests["step"], strict=True)
+            names = [f"{one} and {other}{f' at step {step}' if step else ''}" for one, other, step in pairs]
+            told.append(reason if len(tests) == len(self.tests) else f"{reason} ({'; '.join(names)})")
         return page(self.estimand, self.tests.drop(columns="reason"), [*self.notes, *told])
 
 
@@ -108,7 +112,7 @@ def compare_losses(first: np.ndarray, second: np.ndarray, overlap: int = 1) -> O
 
 def diebold_mariano(
     ledger: Ledger,
-    metric: str = "mase",
+    metric: str | Averaged | Pooled = "mase",
     *,
     opponent: str | None = None,
     steps: Sequence[int] | None = None,

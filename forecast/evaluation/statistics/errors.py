@@ -6,6 +6,8 @@ from typing import Self
 
 import numpy as np
 
+from forecast.evaluation.skill import ratios_of
+
 EQUAL = 1e-12  # errors, or logs of their ratio, that differ by less are the same but for rounding
 
 
@@ -76,13 +78,8 @@ class Errors:
         return np.add.reduceat(self.of_runs(folds) * weights[:, :, None], np.cumsum((0, *self.seeds[:-1])), axis=1)
 
     def ratios(self, errors: np.ndarray, base: np.ndarray) -> np.ndarray:
-        """Give the ratios of errors (..., n, S) to those of the baseline (..., S): NaN where undefined for any of n.
-
-        Where the baseline has no error the ratio is 1 for who has none either, and undefined for any other.
-        """
-        base = base[..., None, :]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratios = np.where((errors == 0) & (base == 0), 1.0, errors / base)
+        """Give the ratios of errors (..., n, S) to those of the baseline (..., S): NaN where it is for any of n."""
+        ratios = ratios_of(errors, base[..., None, :])
         return np.where(np.isfinite(ratios).all(axis=-2, keepdims=True), ratios, np.nan)
 
     def logs(self, errors: np.ndarray, base: np.ndarray) -> np.ndarray:
@@ -90,12 +87,18 @@ class Errors:
         return np.log(np.maximum(self.ratios(errors, base), self.floor))
 
 
+def skill_of(logs: np.ndarray) -> np.ndarray:
+    """Give the skill of mean logs of ratios: 1 - exp(log)."""
+    return 0.0 - np.expm1(logs)  # of no log 0, not -0
+
+
 def mean_over_series(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Average values (B, ..., S) with counts (B, S) of the series, those that are NaN left out: (B, ...)."""
-    weights = counts.reshape(counts.shape[0], *[1] * (values.ndim - 2), counts.shape[1])
-    known = np.isfinite(values)
+    """Average values (B, M, S) with counts (B, S) of the series, those that are NaN, for all M at once, left out."""
+    known = np.isfinite(values[:, 0])
+    weights = np.where(known, counts, 0.0)
+    sums = np.matmul(np.where(known[:, None], values, 0.0), weights[:, :, None])[..., 0]
     with np.errstate(invalid="ignore"):
-        return _sums(np.where(known, values, 0.0), weights) / _sums(known.astype("float64"), weights)
+        return sums / weights.sum(axis=1, keepdims=True)
 
 
 def win_rates(errors: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -103,21 +106,17 @@ def win_rates(errors: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
     `errors` (B, M, S). The forecaster of the row wins against that of the column; against itself every series is a tie.
     """
+    known = np.isfinite(errors[:, :1])
     number = errors.shape[1]
     rates = np.full((max(len(errors), len(counts)), number, number), 0.5)
-    for one in range(number):
-        for other in range(one + 1, number):
-            rates[:, one, other] = mean_over_series(wins(errors[:, one], errors[:, other]), counts)
-            rates[:, other, one] = 1 - rates[:, one, other]
+    for one in range(number - 1):
+        won = np.where(known, wins(errors[:, [one]], errors[:, one + 1 :]), np.nan)
+        rates[:, one, one + 1 :] = mean_over_series(won, counts)
+        rates[:, one + 1 :, one] = 1 - rates[:, one, one + 1 :]
     return rates
 
 
 def wins(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Give 1 where the first error is the lower one, 0 where the second is, half for a tie; NaN where one is."""
-    difference = second - first
-    won = np.where(np.abs(difference) <= EQUAL * np.maximum(first, second), 0.5, difference > 0)
-    return np.where(np.isnan(difference), np.nan, won)
-
-
-def _sums(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return np.matmul(values[..., None, :], weights[..., :, None])[..., 0, 0]
+    """Give 1 where the first error is the lower one, 0 where the second is, half for a tie."""
+    lower, higher = second > first * (1 + EQUAL), second < first * (1 - EQUAL)
+    return 0.5 + 0.5 * (lower.view("int8") - higher.view("int8"))

@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics.design import errors_of
 from forecast.evaluation.statistics.errors import mean_over_series
@@ -97,6 +98,7 @@ def ranks(errors: pd.DataFrame, *, size: float = 0.05) -> Ranks:
     blocks, number = logs.shape
     mean_ranks = pd.Series(stats.rankdata(logs, axis=1).mean(axis=0), index=names).sort_values(kind="stable")
     effects = np.median(logs[:, :, None] - logs[:, None, :], axis=0)
+    counted = "this one block" if blocks == 1 else f"these {blocks} blocks"
     friedman, difference = np.nan, np.nan
     wilcoxon = nemenyi = np.full((number, number), np.nan)
     groups: tuple[tuple[str, ...], ...] = ()
@@ -114,7 +116,7 @@ def ranks(errors: pd.DataFrame, *, size: float = 0.05) -> Ranks:
             critical = stats.studentized_range.ppf(1 - size, number, np.inf) / np.sqrt(2)
             difference = float(critical * np.sqrt(number * (number + 1) / (6 * blocks)))
     return Ranks(
-        estimand=f"rank of the error among {number} forecasters, averaged over these {blocks} blocks",
+        estimand=f"rank of the error among {number} forecasters, averaged over {counted}",
         mean_ranks=mean_ranks,
         friedman=friedman,
         wilcoxon=pd.DataFrame(wilcoxon, names, names),
@@ -126,7 +128,9 @@ def ranks(errors: pd.DataFrame, *, size: float = 0.05) -> Ranks:
     )
 
 
-def block_errors(ledgers: Mapping[str, Ledger], baseline: str = "SeasonalNaive", metric: str = "mae") -> pd.DataFrame:
+def block_errors(
+    ledgers: Mapping[str, Ledger], baseline: str = "SeasonalNaive", metric: str | Averaged | Pooled = "mae"
+) -> pd.DataFrame:
     """Give what `ranks` takes from a ledger for each data set: the geometric mean over series of ratios to a baseline.
 
     Raises what `standings` raises, and ValueError for ledgers of other forecasters than the first, naming the data set.

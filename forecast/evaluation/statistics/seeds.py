@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.statistics.design import errors_of, refit
-from forecast.evaluation.statistics.errors import wins
+from forecast.evaluation.statistics.design import errors_of, name_of, refit
+from forecast.evaluation.statistics.errors import skill_of, wins
 from forecast.evaluation.statistics.estimand import Estimand, page
 from forecast.evaluation.statistics.standings import check_draws
 
@@ -37,7 +38,7 @@ class SeedSpread:
         One row per forecaster and `opponent`: the `probability` that a seed of the first has the lower error than a
         seed of the second, on average over series, and its `low, high` (NaN where both have one seed).
     notes
-        Why it is not reported, where it is not.
+        What has no interval, or why nothing is reported.
 
     """
 
@@ -92,7 +93,7 @@ def stratified(
 def seed_spread(
     ledger: Ledger,
     baseline: str = "SeasonalNaive",
-    metric: str = "mae",
+    metric: str | Averaged | Pooled = "mae",
     *,
     resamples: int = 2000,
     confidence: float = 0.95,
@@ -106,19 +107,21 @@ def seed_spread(
     errors = errors_of(ledger, baseline, metric).defined()
     runs, base = errors.of_runs()[0], errors.of_forecasters()[0, errors.baseline]
     _, series, folds = errors.values.shape
-    about = Estimand(f"skill of one seed in {metric}", series, folds, refit(ledger))
-    notes = () if series else ("not reported: for no series is the ratio to the baseline defined",)
+    about = Estimand(f"skill of one seed in {name_of(metric)}", series, folds, refit(ledger))
+    notes = ["a forecaster of one seed has no interval"] if min(errors.seeds) == 1 else []
+    if not series:
+        notes = ["not reported: for no series is the ratio to the baseline defined"]
     rng = np.random.default_rng(seed)
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
     spread, profile, pairs = [], [], []
     own = dict(zip(errors.names, errors.by_forecaster(runs), strict=True)) if series else {}
     for name, values in own.items():
         logs = errors.logs(values, base)
-        middle = -np.expm1(interquartile_mean(logs.ravel()))
+        middle = skill_of(interquartile_mean(logs.ravel()))
         low, high = np.nan, np.nan
         if len(logs) > 1:
             drawn = stratified(rng, resamples, lambda some: interquartile_mean(some.reshape(len(some), -1)), logs)
-            high, low = -np.expm1(np.quantile(drawn, tails))
+            high, low = skill_of(np.quantile(drawn, tails))
         spread.append((name, len(logs), middle, low, high))
         profile += [(name, *at) for at in zip(_RATIOS, share_below(errors.ratios(values, base)), strict=True)]
         for opponent, others in own.items():
@@ -132,5 +135,5 @@ def seed_spread(
         spread=pd.DataFrame(spread, columns=["forecaster", "seeds", "skill", "low", "high"]),
         profile=pd.DataFrame(profile, columns=["forecaster", "ratio", "share"]),
         improvement=pd.DataFrame(pairs, columns=["forecaster", "opponent", "probability", "low", "high"]),
-        notes=notes,
+        notes=tuple(notes),
     )

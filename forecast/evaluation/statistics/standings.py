@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics.bootstrap import Resampled, two_way
-from forecast.evaluation.statistics.design import errors_of, overlap, refit
-from forecast.evaluation.statistics.errors import Errors, mean_over_series
+from forecast.evaluation.statistics.design import errors_of, name_of, overlap, refit
+from forecast.evaluation.statistics.errors import Errors, mean_over_series, skill_of
 from forecast.evaluation.statistics.estimand import Estimand, page
 from forecast.evaluation.statistics.resampling import block_of
 from forecast.params import check_positive, check_seed
@@ -76,7 +77,7 @@ class Standings:
 def standings(
     ledger: Ledger,
     baseline: str = "SeasonalNaive",
-    metric: str = "mae",
+    metric: str | Averaged | Pooled = "mae",
     *,
     over: Literal["series and time", "series", "time"] = "series and time",
     clusters: Mapping[Hashable, Hashable] | None = None,
@@ -97,7 +98,7 @@ def standings(
     ledger, baseline, floor
         As for `skill`, which gives the same skill.
     metric
-        The name of a metric that is an error.
+        The name of a metric that is an error, or a metric of your own whose loss is one.
     over
         What the intervals are to cover: other series like these, another time like this, or both.
     clusters
@@ -146,7 +147,7 @@ def standings(
     )
     skill, pairs = _tables(errors, logs, wins, confidence)
     return Standings(
-        estimand=Estimand(f"difference in {metric}", series, folds, refit(ledger)),
+        estimand=Estimand(f"difference in {name_of(metric)}", series, folds, refit(ledger)),
         skill=skill,
         pairs=pairs,
         over=" and ".join(drawn),
@@ -191,9 +192,9 @@ def _tables(errors: Errors, logs: Resampled, wins: Resampled, confidence: float)
     differences = logs.apply(lambda mean: mean[:, :, None] - mean[:, None, :])  # (M, M)
     low, high = differences.interval(confidence)
     cells = {
-        "skill": -np.expm1(differences.estimate),
-        "low": -np.expm1(high),
-        "high": -np.expm1(low),
+        "skill": skill_of(differences.estimate),
+        "low": skill_of(high),
+        "high": skill_of(low),
         "separated": differences.apart(confidence),
     }
     skill = pd.DataFrame(
@@ -214,7 +215,7 @@ def _tables(errors: Errors, logs: Resampled, wins: Resampled, confidence: float)
 def _seed_spread(errors: Errors) -> list[float]:
     """Give the standard deviation over seeds of the skill of each alone, NaN for one seed: a number per forecaster."""
     logs = errors.logs(errors.of_runs()[0], errors.of_forecasters()[0, errors.baseline])  # (R, S)
-    skills = -np.expm1(mean_over_series(logs[None], np.ones((1, logs.shape[1])))[0])  # (R,)
+    skills = skill_of(mean_over_series(logs[None], np.ones((1, logs.shape[1])))[0])  # (R,)
     return [float(of.std(ddof=1)) if len(of) > 1 else np.nan for of in errors.by_forecaster(skills)]
 
 

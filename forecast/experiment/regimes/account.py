@@ -21,7 +21,7 @@ from forecast.frame import Panel
 
 Row = dict[str, Any]
 BUDGET = ["dataset", "forecaster", *BUDGETS, "trials", "seeds", "fits", "fit_seconds"]
-TRIAL = ["dataset", "forecaster", "trial", "status", "error", "seconds", "last"]
+TRIAL = ["dataset", "forecaster", "trial", "status", "error", "seconds", "last", "failure"]
 CURVE = ["dataset", "forecaster", "family", "trials", "error", "metric"]
 _WORDS = {"parameters": "parameters", "fit_seconds": "seconds of a fit"}
 
@@ -42,7 +42,7 @@ def sentences(note: Row, ledger: Ledger | None) -> list[str]:
     """Say what a regime has made equal, how far it was in the end, and what is not equal."""
     said = [note["sentence"]]
     if ledger is not None and "matched" in note:
-        said.append(_achieved(ledger, note))
+        said += filter(None, [_achieved(ledger, note)])
     if note["unequal"]:
         said.append(f"Not equal: {'; '.join(note['unequal'])}.")
     return said
@@ -72,8 +72,8 @@ def budget_table(notes: Mapping[str, Row], ledgers: Mapping[str, Ledger]) -> pd.
 def trial_table(store: Store, works: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Give all trials of searches, in their order, with a column for each parameter.
 
-    `status` is done, failed or unfinished; `error` that on the rows that are searched on; `last` the last stamp of
-    these.
+    `status` is done, failed or unfinished; `error` that by the metric of the search; `last` the last stamp of the rows
+    that it was given; `failure` why it failed.
     """
     rows = [_trial(store, work) for work in works if work["kind"] == "trial"]
     searched = dict.fromkeys(name for row in rows for name in row if name not in TRIAL)
@@ -102,16 +102,14 @@ def tuning_curves(trials: pd.DataFrame, notes: Mapping[str, Row], families: Mapp
 
 
 def _achieved(ledger: Ledger, note: Row) -> str:
-    """Say how far what was matched agrees in the fits that were made."""
+    """Say how far what was matched agrees in the fits that were made; "" where they are as was said before them."""
     column, within = note["matched"]["column"], note["matched"]["within"]
     networks = [label for label, budget in note["budgets"].items() if budget.get("steps") is not None]
     found = ledger.fits[ledger.fits["forecaster"].isin(networks)].groupby("forecaster", sort=False)[column].median()
-    if len(found) < 2:
-        return "Too few networks got through all folds to say how far they agree."
-    each = ", ".join(
-        f"{label} {value:,.4g}" if column != "parameters" else f"{label} {value:,.0f}" for label, value in found.items()
-    )
-    apart = spread(found)
+    apart = spread(found) if len(found) else 0.0
+    if column == "parameters" and apart <= within:
+        return ""
+    each = ", ".join(f"{label} {value:,.3g}" for label, value in found.items())
     beyond = f", more than the {percent(within, '')} asked for" if apart > within else ""
     return f"In the fits that were made, {_WORDS[column]} are {percent(apart, '')} apart{beyond} (medians: {each})."
 
@@ -120,12 +118,8 @@ def _trial(store: Store, work: Mapping[str, Any]) -> Row:
     row = {"dataset": work["dataset"], "forecaster": work["forecaster"], "trial": work["number"] + 1}
     if store.is_done(work["key"]):
         found = Outcome.read(store.folder_of(work["key"]))
-        return {
-            **row,
-            "status": "done",
-            "error": found.error,
-            "seconds": found.seconds,
-            "last": found.last,
-            **found.values,
-        }
-    return {**row, "status": "failed" if store.read_error(work["key"]) else "unfinished"}
+        told = {"error": found.error, "seconds": found.seconds, "last": found.last, "failure": ""}
+        return {**row, "status": "done", **told, **found.values}
+    error = store.read_error(work["key"])
+    failure = " ".join(f"{error['type']}: {error['message']}".split()) if error else ""
+    return {**row, "status": "failed" if error else "unfinished", "failure": failure}

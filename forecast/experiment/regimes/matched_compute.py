@@ -20,10 +20,9 @@ import pandas as pd
 
 from forecast.experiment.arguments import canonical
 from forecast.experiment.faults import Fault
-from forecast.experiment.numerals import percent
 from forecast.experiment.regimes.contract import Case, Regime, Settled
-from forecast.experiment.regimes.networks import changed, networks
-from forecast.experiment.regimes.options import check_of, check_within, spread
+from forecast.experiment.regimes.networks import Network, changed, networks
+from forecast.experiment.regimes.options import check_of, check_within
 from forecast.experiment.store import Store, checksum_of, key_of
 from forecast.experiment.work import Work
 from forecast.forecaster import Forecaster
@@ -86,21 +85,14 @@ class MatchedCompute(Regime):
         given = {label: one.network.training.steps for label, one in held.items()}
         seconds = {label: prices[label].of(steps) for label, steps in given.items()}
         target = seconds[self.of] if self.of else median(seconds.values())
-        steps = {label: max(1, round((target - price.fixed) / price.step)) for label, price in prices.items()}
+        steps = {label: round((target - price.fixed) / price.step) for label, price in prices.items()}
         if self.of:
             steps[self.of] = given[self.of]
-        solved = {label: prices[label].of(number) for label, number in steps.items()}
-        if spread(solved.values()) > self.within:
-            label = max(solved, key=lambda label: abs(solved[label] - target))
-            faults.append(
-                Fault(
-                    ("forecasters", label),
-                    f"seconds of training cannot be matched within {percent(self.within, '')}: this network takes "
-                    f"{prices[label].fixed:.3g} s before its first step and {prices[label].step:.3g} s for each, and "
-                    f"the fit that the others are to match {target:.3g} s. Give them more `steps`, or name a slower "
-                    "network as `of` of the regime",
-                )
-            )
+        for label, number in steps.items():
+            fewest, price = looks_of(held[label]), prices[label]
+            if number < fewest or abs(price.of(number) / target - 1) > self.within / 2:
+                faults.append(Fault(("forecasters", label), _too_few(number, fewest, price, target)))
+        if faults:
             return None
         settled = {
             label: changed(case.forecasters[label], _steps(one.prefix, steps[label])) for label, one in held.items()
@@ -151,7 +143,11 @@ class Measurement:
             "kind": "seconds of training",
             "dataset": case.dataset,
             "data": checksum_of(case.panel),
-            "forecasters": {label: canonical(case.forecasters[label], label) for label in held},
+            # What a step costs does not depend on how many there are to be.
+            "forecasters": {
+                label: canonical(changed(case.forecasters[label], _steps(one.prefix, _short(one))), label)
+                for label, one in held.items()
+            },
             "rounds": regime.rounds,
             "code": case.code,
         }
@@ -174,12 +170,17 @@ class Measurement:
         rows = []
         for number in range(self.rounds + 1):
             for label, one in networks(self.case.forecasters).items():
-                short = max(_SHORT, one.network.training.validations)  # as many looks at validation as a full fit
-                for steps in (short, _LONGER * short):
+                for steps in (_short(one), _LONGER * _short(one)):
                     fresh = changed(self.case.forecasters[label], _steps(one.prefix, steps))
                     rows.append((number, label, steps, _seconds(fresh, self.case)))
         table = pd.DataFrame(rows, columns=["round", "forecaster", "steps", "seconds"])
         return Seconds(pd.DataFrame(table[table["round"] > 0]))
+
+
+def looks_of(held: Network) -> int:
+    """Give how often a network looks at its validation windows, in a fit of as many steps or more; at least 1."""
+    options = held.network.training
+    return 1 if options.validation_length == 0 else options.validations
 
 
 def prices_of(table: pd.DataFrame) -> dict[str, Price]:
@@ -192,6 +193,20 @@ def prices_of(table: pd.DataFrame) -> dict[str, Price]:
         step = max((second - first) / (longer - short), 1e-3 * second / longer)
         prices[str(label)] = Price(max(0.0, float(first - step * short)), float(step))
     return prices
+
+
+def _too_few(number: int, fewest: int, price: Price, target: float) -> str:
+    return (
+        f"in the {target:.3g} s of a fit that are to be matched, this network makes {max(number, 0):,} steps, at "
+        f"{price.fixed:.3g} s before the first and {price.step:.3g} s for each: too few, at least for its {fewest:,} "
+        "looks at the validation windows. Give all networks more `steps`, or fewer `validations`, or name a slower "
+        "network as `of` of the regime"
+    )
+
+
+def _short(held: Network) -> int:
+    """Give the steps of a short fit, which looks at its validation windows as often as any."""
+    return max(_SHORT, looks_of(held))
 
 
 def _steps(prefix: str, steps: int) -> dict[str, Any]:

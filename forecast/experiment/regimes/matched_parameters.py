@@ -85,7 +85,7 @@ class MatchedParameters(Regime):
         if empty := [label for label in sizes if not sizes[label]]:
             faults += [Fault(("forecasters", label), _none_near(held[label], case.panel, target)) for label in empty]
             return None
-        found = agreeing(sizes, target, self.within, free=self.of is None)
+        found = agreeing(sizes, target, self.within)
         if spread(size.parameters for size in found.values()) > self.within:
             # The one in whose steps the target lies worst.
             label = max(found, key=lambda label: abs(math.log(found[label].parameters / target)))
@@ -138,22 +138,26 @@ def sizes_of(held: Network, panel: Panel, least: float, most: float) -> Iterator
         enough = size.width + 1
 
 
-def agreeing(sizes: Mapping[str, Sequence[Size]], target: float, within: float, free: bool) -> dict[str, Size]:
-    """Give one size of each network, next to the target; if that is free to move, to where they agree within a share.
+def agreeing(sizes: Mapping[str, Sequence[Size]], target: float, within: float) -> dict[str, Size]:
+    """Give one size of each network, so that they agree within a share, as near to a target as that allows.
 
-    As near to it as they agree; where they do nowhere, those that agree best.
+    Where they agree nowhere, those that agree best. `sizes` rise; each has one at least.
     """
 
-    def at(aim: float) -> dict[str, Size]:
-        return {
-            label: min(some, key=lambda size: abs(math.log(size.parameters / aim))) for label, some in sizes.items()
-        }
+    def apart(choice: Mapping[str, Size]) -> float:
+        return spread(size.parameters for size in choice.values())
 
-    aims = sorted({size.parameters for some in sizes.values() for size in some} if free else {target})
-    choices = [(spread(size.parameters for size in at(aim).values()), abs(math.log(aim / target)), aim) for aim in aims]
-    agreed = [choice for choice in choices if choice[0] <= within]
-    best = min(agreed, key=lambda choice: choice[1:]) if agreed else min(choices)
-    return at(best[2])
+    def away(choice: Mapping[str, Size]) -> float:
+        return abs(median(math.log(size.parameters / target) for size in choice.values()))
+
+    choices: list[dict[str, Size]] = []
+    for lowest in sorted({size.parameters for some in sizes.values() for size in some}):
+        # The closest company of a smallest one: of each network the smallest that is no smaller.
+        company = {label: next((s for s in some if s.parameters >= lowest), None) for label, some in sizes.items()}
+        choices.append({label: size for label, size in company.items() if size is not None})
+    choices = [choice for choice in choices if len(choice) == len(sizes)]
+    agreed = [choice for choice in choices if apart(choice) <= within]
+    return min(agreed, key=away) if agreed else min(choices, key=apart)
 
 
 def _width(held: Network, size: Size) -> dict[str, int]:

@@ -108,8 +108,8 @@ def test_blocks_are_as_long_as_forecasts_overlap_and_longer_where_there_are_many
 
 
 def test_equal_errors_are_half_a_win_also_after_rounding():
-    first = np.array([1.0, 0.1 + 0.2, 2.0, 0.0, np.nan])
-    np.testing.assert_array_equal(wins(first, np.array([2.0, 0.3, 1.0, 0.0, 1.0])), [1.0, 0.5, 0.0, 0.5, np.nan])
+    first, second = np.array([1.0, 0.1 + 0.2, 2.0, 0.0]), np.array([2.0, 0.3, 1.0, 0.0])
+    np.testing.assert_array_equal(wins(first, second), [1.0, 0.5, 0.0, 0.5])
     errors = np.array([[[1.0, 1.0, 3.0], [2.0, 1.0, 1.0]]])
     np.testing.assert_allclose(win_rates(errors, np.array([[1.0, 2.0, 1.0]])), [[[0.5, 0.5], [0.5, 0.5]]])
     np.testing.assert_allclose(win_rates(errors, np.array([[3.0, 0.0, 1.0]]))[0, 0, 1], 0.75)

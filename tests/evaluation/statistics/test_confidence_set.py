@@ -55,3 +55,10 @@ def test_few_cutoffs_are_not_reported(ledger_of):
     assert found.reason in str(found)
     with pytest.raises(ValueError, match=r"`size` is 2"):
         confidence_set(ledger_of({("naive", 0): np.ones((1, 2))}), size=2)
+
+
+def test_no_fold_with_a_loss_is_not_reported(ledger_of):
+    ledger = ledger_of({(name, 0): np.ones((2, 6)) for name in ("naive", "lstm")}, scale=0.0)
+    found = confidence_set(ledger)
+    assert "too few cutoffs: 0" in str(found)
+    assert found.members[["loss", "p_value", "member"]].isna().all(axis=None)

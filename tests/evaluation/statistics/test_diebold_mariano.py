@@ -114,6 +114,11 @@ def test_what_is_not_there_is_told(ledger_of, options, told):
         diebold_mariano(ledger, **options)
 
 
+def test_no_fold_with_a_loss_is_not_reported(ledger_of):
+    found = diebold_mariano(ledger_of({(name, 0): np.ones((2, 6)) for name in ("naive", "lstm")}, scale=0.0))
+    assert str(found).endswith("not reported: too few origins: 0, and 20 are needed")
+
+
 def test_one_forecaster_alone_is_not_reported(ledger_of):
     found = diebold_mariano(ledger_of({("SeasonalNaive", 0): np.ones((1, 25))}))
     assert found.tests.empty

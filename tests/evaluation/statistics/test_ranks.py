@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.evaluation.metrics import skill
+from forecast.evaluation.skill import skill
 from forecast.evaluation.statistics import block_errors, ranks
 
 posthocs = pytest.importorskip("scikit_posthocs")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from forecast.evaluation.metrics import skill
+from forecast.evaluation.metrics import METRICS
+from forecast.evaluation.skill import skill
 from forecast.evaluation.statistics import standings
 
 
@@ -154,6 +155,19 @@ def test_no_series_with_a_ratio_is_not_reported(ledger_of):
     found = standings(ledger_of(errors))
     assert found.notes[0] == "not reported: for no series is the ratio to the baseline defined"
     assert found.skill["skill"].isna().all()
+
+
+def test_a_scale_of_zero_leaves_no_series_but_a_reason(ledger_of):
+    found = standings(ledger_of(errors_of(series=2, folds=6), scale=0.0), metric="mase")
+    assert found.notes[0] == "not reported: for no series is the ratio to the baseline defined"
+    assert (found.estimand.series, found.estimand.cutoffs) == (0, 0)
+
+
+def test_a_metric_of_ones_own_is_compared_too(ledger_of):
+    ledger = ledger_of(errors_of())
+    found = standings(ledger, metric=METRICS["mae"], resamples=100)
+    assert found.skill.equals(standings(ledger, resamples=100).skill)
+    assert "difference in a metric of your own" in str(found)
 
 
 @pytest.mark.parametrize(
