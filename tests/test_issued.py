@@ -338,7 +338,7 @@ def test_a_stream_refuses_what_comes_after_its_own_time():
 # -- worth -------------------------------------------------------------------------------------------------------------
 
 
-def driven(length=300, seed=0) -> pd.DataFrame:
+def driven(length=250, seed=0) -> pd.DataFrame:
     """Sales that follow the warmth of their day; its forecast, made 6 days before, and an oracle, told a day late."""
     rng, parts = np.random.default_rng(seed), []
     for name in ("a", "b"):
@@ -361,7 +361,7 @@ def driven(length=300, seed=0) -> pd.DataFrame:
 
 
 def test_forecasts_help_and_an_oracle_that_speaks_afterwards_does_not():
-    frame, plan = driven(), Plan(horizon=HORIZON, n_folds=5, refit="never")
+    frame, plan = driven(), Plan(horizon=HORIZON, n_folds=4, refit="never")
     roles = {
         "blind": None,
         "told": Roles(forecasted={"told": "issued"}),
@@ -369,7 +369,7 @@ def test_forecasts_help_and_an_oracle_that_speaks_afterwards_does_not():
         "leak": Roles(known=("oracle",)),
     }
     mae = {
-        name: score(backtest(frame, [network(training=Training(steps=60))], plan, roles=one), ["mae"])["mae"].iloc[0]
+        name: score(backtest(frame, [network(training=Training(steps=50))], plan, roles=one), ["mae"])["mae"].iloc[0]
         for name, one in roles.items()
     }
     assert mae["told"] < 0.6 * mae["blind"]
@@ -388,3 +388,34 @@ def test_a_check_of_a_forecaster_that_reads_a_forecast_before_it_was_issued_fail
     frame = frame_of((150, 150, 150))
     with pytest.raises(AssertionError, match="`rows_after_a_cutoff_do_not_matter`"):
         check_forecaster(ReadsAhead(HORIZON), frame, roles=ROLES, gaps="mask")
+
+
+# -- pictures, and frames of other kinds -------------------------------------------------------------------------------
+
+
+def test_a_picture_counts_the_steps_ahead_of_which_a_forecast_had_been_issued():
+    from forecast.plots import plot_covariates
+
+    figure = plot_covariates(FRAME, unique_id="s0", cutoff=DAY, horizon=HORIZON, roles=ROLES)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    own = FRAME[(FRAME["unique_id"] == "s0") & (FRAME["ds"] > DAY) & (FRAME["issued"] <= DAY)]
+    there = int((own["ds"] <= DAY + pd.Timedelta(days=HORIZON)).sum())
+    assert 0 < there < HORIZON
+    assert f"warmth: forecasted, {there} of {HORIZON} steps ahead" in titles
+    assert f"price: known, all of {HORIZON} steps ahead" in titles
+
+
+def test_a_frame_of_polars_is_forecast_as_one_of_pandas(fitted):
+    pl = pytest.importorskip("polars")
+
+    def as_polars(frame):
+        return pl.DataFrame(
+            {name: frame[name].astype(object).where(frame[name].notna(), None).to_list() for name in frame}
+        )
+
+    other = network().fit(as_polars(FRAME), roles=ROLES)
+    rows = other.future_frame()
+    assert rows.schema["issued"] == rows.schema["ds"]
+    assert rows["issued"].null_count() == len(rows)
+    found = other.predict(future=as_polars(FUTURE))
+    np.testing.assert_allclose(found["0.9"].to_numpy(), fitted.predict(future=FUTURE)["0.9"].to_numpy(), rtol=1e-6)

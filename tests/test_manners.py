@@ -262,6 +262,8 @@ def test_whole_forecasters_can_be_searched_and_scored_with_gaps():
     [
         (lambda: folds_of(3, FRAME), "`plan` is 3; allowed: a Plan"),
         (lambda: folds_of(Plan(horizon=6, n_folds=3, refit="never"), FRAME), "`refit` of the plan is 'never'"),
+        (lambda: folds_of(Plan(horizon=6, n_folds=1, gap=2), FRAME), "`gap` of the plan is 2; a search knows rows"),
+        (lambda: folds_of(Plan(horizon=6, n_folds=1, align="ends"), FRAME), "`align` of the plan is 'ends'"),
         (lambda: folds_of(PLAN, FRAME, unsorted="sort"), "`unsorted` is given; .* sort the frame"),
         (lambda: folds_of(PLAN, _panel(FRAME)), "`frame` is a Panel, .* give the frame that is searched on"),
         (lambda: Searchable(3).fit(FRAME), "`forecaster` is 3; allowed: a Forecaster"),

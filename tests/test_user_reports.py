@@ -132,12 +132,16 @@ REPORTS = {
         "evaluation/test_plan.py::the_table_has_a_row_per_fold_and_counts_what_is_scored",
         "plots/test_plots.py::folds_draw_training_validation_and_test_where_they_are",
         "plots/test_forecast_plots.py::what_is_trained_on_and_what_is_scored_never_overlap_in_the_picture_of_the_folds",
+        "evaluation/test_plan_folds.py::targets_are_in_one_part_of_a_fold_only_while_contexts_reach_back",
+        "evaluation/test_plan_folds.py::a_plan_on_a_panel_says_all_of_it_before_anything_is_fitted",
     ),
     28: ("the fit after a search", "test_manners.py::a_search_finds_what_a_backtest_finds"),
     29: (
         "edges of splits",
         "test_predicting.py::folds_at_the_edges_are_all_there",
         "evaluation/test_plan.py::cutoffs_are_counted_back_so_that_the_last_fold_has_every_step",
+        "evaluation/test_plan_cutoffs.py::a_week_of_hours_after_one_day_holds_six_folds_of_a_day_whether_steps_or_time_are_"
+        "counted",
     ),
     31: (
         "pickling",
@@ -199,6 +203,7 @@ REPORTS = {
         "where cutoffs come from",
         OWN + "cutoffs_are_counted_back_from_the_end_and_can_be_listed_before",
         OWN + "cutoffs_are_dates_that_everybody_reads_alike",
+        "evaluation/test_plan_cutoffs.py::start_and_end_bound_the_cutoffs",
     ),
 }
 PEERS = {

@@ -78,7 +78,7 @@ def cuts_of(positions: int) -> list[int]:
 
 
 def no_gradient_comes_from_what_follows(variants: Sequence[Probed]) -> Outcome:
-    """What is said up to a position is differentiated by what is read after it: that is zero, or what rounding leaves."""
+    """What is said up to a position is differentiated by what is read after it: zero, or what rounding leaves."""
     tally, flows = Tally(), False
     for (probed, seed), cut in product(zip(variants, _SEEDS, strict=True), cuts_of(variants[0].positions)):
         found = gradient(probed.said, probed.draw(seed), slice(cut))

@@ -16,6 +16,7 @@ from forecast.frame import Panel, Roles, check_frame
 from forecast.params import takes
 
 _TOLD = 3  # comparisons that are told by name
+_FITS = 10  # of a forecaster that cannot be repeated; three of any other
 
 
 @dataclass(frozen=True)
@@ -181,9 +182,14 @@ class Subject:
     @cached_property
     def noise(self) -> float:
         """How much its forecasts differ by themselves, in parts of their size; 0 for one that can be repeated."""
-        fits = [self.fresh().fit(self.until(self.cutoffs[0]), **self.door) for _ in range(3)]
-        first, *others = (self.predicted(forecaster=fit) for fit in fits)
-        return max(compare(first, other, self.numbers).relative for other in others)
+        known = self.until(self.cutoffs[0])
+        tables = (self.predicted(forecaster=self.fresh().fit(known, **self.door)) for _ in range(_FITS))
+        first, found = next(tables), []
+        for table in tables:
+            found.append(compare(first, table, self.numbers).relative)
+            if len(found) == 2 and not any(found):  # more are for how much it wavers
+                break
+        return max(found)
 
     def compare(self, one: pd.DataFrame, other: pd.DataFrame, *, summed_otherwise: bool = False) -> Difference:
         """Compare two tables of forecasts, allowing for what the forecaster wavers by itself."""

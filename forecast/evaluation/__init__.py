@@ -2,11 +2,15 @@
 
 from forecast.evaluation.adaptive import Adapted, adapt
 from forecast.evaluation.backtest import backtest, groups, label_of, run_group, runs
+from forecast.evaluation.data_sets import score_over, skill_over
 from forecast.evaluation.effects import Effects, effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import DEFAULTS, METRICS, coverage, interval_score, pinball, score, width
 from forecast.evaluation.pit import pit
-from forecast.evaluation.plan import Fold, Plan
+from forecast.evaluation.plan import Fold, Folds, Plan
+from forecast.evaluation.remarks import remarks, undefined
+from forecast.evaluation.samples import crps_of_samples
+from forecast.evaluation.scales import with_scales
 from forecast.evaluation.skill import relative, skill
 
 __all__ = [
@@ -15,11 +19,13 @@ __all__ = [
     "Adapted",
     "Effects",
     "Fold",
+    "Folds",
     "Ledger",
     "Plan",
     "adapt",
     "backtest",
     "coverage",
+    "crps_of_samples",
     "effects",
     "groups",
     "interval_score",
@@ -27,9 +33,14 @@ __all__ = [
     "pinball",
     "pit",
     "relative",
+    "remarks",
     "run_group",
     "runs",
     "score",
+    "score_over",
     "skill",
+    "skill_over",
+    "undefined",
     "width",
+    "with_scales",
 ]

@@ -41,8 +41,8 @@ def seasonal_changes(
     """Give for cells, by series, how large a seasonal change was in the history up to the cutoff, (M,) each.
 
     The mean of |y_t - y_{t-m}| and of its square over all pairs of which both are observed; NaN where there is none.
-    `series` are positions that do not fall, `cutoffs` ordinals. With `scale_from="first_nonzero"` a history begins at its
-    first value that is not 0.
+    `series` are positions that do not fall, `cutoffs` ordinals. With `scale_from="first_nonzero"` a history begins at
+    its first value that is not 0.
     """
     means = np.full((2, len(series)), np.nan)
     starts = np.flatnonzero(np.diff(series, prepend=-1))

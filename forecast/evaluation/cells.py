@@ -42,18 +42,18 @@ def cell_sums(ledger: Ledger, loss: Loss, steps: slice = slice(None)) -> np.ndar
     favour who fails on it.
     """
     sums = np.empty((len(ledger.runs), len(ledger.points)))
-    for run, out in zip(ledger.runs, sums, strict=True):
+    for place, run in enumerate(ledger.runs):
         for cells, piece in _pieces(run):
-            out[cells] = observed_losses(piece, loss)[:, steps].sum(axis=1)
+            sums[place, cells] = observed_losses(piece, loss)[:, steps].sum(axis=1)
     return sums
 
 
 def point_losses(ledger: Ledger, loss: Loss) -> np.ndarray:
     """Give a loss of each run at each step of each cell, (R, M, H): 0 where nothing was observed."""
     losses = np.empty((len(ledger.runs), *ledger.points.y.shape))
-    for run, out in zip(ledger.runs, losses, strict=True):
+    for place, run in enumerate(ledger.runs):
         for cells, piece in _pieces(run):
-            out[cells] = observed_losses(piece, loss)
+            losses[place, cells] = observed_losses(piece, loss)
     return losses
 
 

@@ -185,7 +185,7 @@ class Grouping:
         series = self.ledger.points.series[self._cell]
         count = len(self.ledger.points.ids)
         of_unit, pairs = pd.factorize(self._group * count + series)
-        return of_unit, pairs // count
+        return of_unit, np.asarray(pairs) // count
 
     def _row_name(self, run) -> tuple[str, int | None]:
         return run.forecaster, run.seed if "seed" in self.by else None

@@ -61,7 +61,7 @@ def remarks(ledger: Ledger, metrics: Sequence[str] | Mapping[str, Averaged | Poo
         if metric.loss is symmetric_percentage_error:
             told.append(f"{name}: between 0 and 2")
         if metric.loss is percentage_error:
-            told.append(f"{name}: no median is best in it, but a lower forecast")
+            told.append(f"{name}: lowest for forecasts below the median")
     return tuple(told)
 
 
@@ -71,7 +71,7 @@ def _reasons(grouping: Grouping, metric: Averaged | Pooled) -> dict[str, np.ndar
     if isinstance(metric, Averaged) and metric.scale is not None:
         scale = getattr(grouping.ledger.points, metric.scale)
         reasons |= {
-            "the scale is undefined: the history is too short": np.isnan(scale),
+            "the scale is undefined, for no seasonal change was observed": np.isnan(scale),
             "the scale is zero": scale == 0,
         }
     why = "an actual is zero" if metric.loss is percentage_error else "the loss is undefined"

@@ -67,6 +67,6 @@ def _check_actuals(panel: Panel, points: Points, series: np.ndarray) -> None:
     if (wrong := ~((there == y) | (np.isnan(there) & np.isnan(y)))).any():
         cell, step = np.argwhere(wrong)[0]
         raise ValueError(
-            f"`frame` holds {there[cell, step]} for {spelled(points, cell, step)}, but the ledger {y[cell, step]}; give "
-            "the data that was backtested"
+            f"`frame` holds {there[cell, step]} for {spelled(points, cell, step)}, but the ledger {y[cell, step]}; "
+            "give the data that was backtested"
         )

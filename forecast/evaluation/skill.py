@@ -28,8 +28,8 @@ def skill(
     other; a series undefined for one forecaster is left out for all. A ratio below `floor`, as without any error,
     counts as `floor`, so that no single series decides.
 
-    `metric` is a name or a metric whose loss is an error, the less the better; of a pooled one the loss is averaged, for
-    in a ratio at the same points what it is divided by falls out. `across` is how the logs go across series, as in
+    `metric` is a name or a metric whose loss is an error, the less the better; of a pooled one the loss is averaged,
+    for in a ratio at the same points what it is divided by falls out. `across` is how the logs go across series, as in
     `score`.
 
     Returns one row per group: the columns of `by`, `skill` (NaN if no series is left), then the numbers of series
@@ -71,14 +71,13 @@ def relative(
     """
     check(ledger)
     groups = groups_of(by)
-    places = _runs_of(ledger, baseline)
+    _runs_of(ledger, baseline)
     chosen = {"relative": check_error(metric)}
     table = score(ledger, chosen, groups)
-    alike = [name for name in groups if name not in ("forecaster", "seed")]
-    base = score(ledger.take([ledger.runs[places[0]].forecaster]), chosen, ["forecaster", *alike])
-    groups_alike = len(base)
-    errors = table["relative"].to_numpy().reshape(-1, groups_alike)
-    ratios = ratios_of(errors, base["relative"].to_numpy())
+    of_forecasters = score(ledger, chosen, [name for name in groups if name != "seed"]) if "seed" in groups else table
+    base = of_forecasters.loc[of_forecasters["forecaster"] == baseline, "relative"].to_numpy()  # (G,)
+    errors = table["relative"].to_numpy().reshape(-1, len(base))
+    ratios = ratios_of(errors, base)
     lost = np.isnan(ratios) & np.isfinite(errors)
     return table[groups].assign(relative=ratios.ravel(), undefined=lost.ravel())
 

@@ -11,11 +11,11 @@ from forecast import baselines
 from forecast.evaluation import Ledger, Plan, backtest, score, skill
 from forecast.experiment.arguments import find_class
 from forecast.experiment.faults import ConfigError, nearest
-from forecast.experiment.numerals import percent
-from forecast.experiment.verdict import BASELINE
+from forecast.experiment.verdict import BASELINE, judged, lead
 from forecast.experiment.wording import as_options
 from forecast.forecaster import DECILES, Forecaster
 from forecast.frame import Panel
+from forecast.params import takes
 
 CANDIDATES = ("SeasonalNaive", "NLinear", "lstm", "tcn", "transformer")  # of `best`, from simple to large
 _RULES = ("Naive", "SeasonalNaive", "Drift", "WindowAverage", "NLinear")
@@ -122,12 +122,12 @@ def compare(
         raise ConfigError(f"error: every model failed; {next(iter(failed))}: {next(iter(failed.values()))}")
     ledger = Ledger.concat(ledgers)
     scores = _scores(ledger)
-    return Comparison(ledger, scores, _verdict(ledger, scores), failed)
+    return Comparison(ledger, scores, lead(judged(ledger)), failed)
 
 
 def seed_of(model: Forecaster) -> bool:
     """Whether a model is drawn by chance, so that it takes a seed."""
-    return "seed" in model.get_params(deep=False)
+    return takes(model, "seed")
 
 
 def _bare(name: str) -> str:
@@ -145,24 +145,3 @@ def _scores(ledger: Ledger) -> pd.DataFrame:
     table["lead"] = -table["skill"]
     table = table.sort_values(by=["lead", "mae"], kind="stable", na_position="last")
     return table.loc[:, ["model", "skill", "mase", "wql", "mae", "parameters", "fit_seconds"]].reset_index(drop=True)
-
-
-def _verdict(ledger: Ledger, scores: pd.DataFrame) -> str:
-    """Say who is ahead, and of whom not at every cutoff: a lead that comes and goes may be chance."""
-    names = scores["model"].tolist()
-    by_cutoff = score(ledger, ["mae"], by=("forecaster", "cutoff")).pivot(
-        index="cutoff", columns="forecaster", values="mae"
-    )
-    cutoffs, best = len(by_cutoff), names[0]
-    value = scores["skill"].iloc[0]
-    told = f" ({percent(value)} skill against {BASELINE})" if np.isfinite(value) and best != BASELINE else ""
-    if len(names) == 1:
-        return f"{best}{told}: no other model was compared"
-    at = f"{cutoffs} cutoff{'s' if cutoffs > 1 else ''}"
-    if cutoffs < _FOLDS:
-        return f"{best} has the lowest error{told}, but {at} cannot tell the models apart"
-    wins = {name: int(np.sum(by_cutoff[best].to_numpy() < by_cutoff[name].to_numpy())) for name in names[1:]}
-    close = [f"{name} (which it beats at {won} of {at})" for name, won in wins.items() if won < cutoffs]
-    if close:
-        return f"{best} has the lowest error{told}, but cannot be told apart from {', '.join(close)}"
-    return f"{best} has the lowest error{told}, at each of {at}"

@@ -71,6 +71,9 @@ class Experiment(FromFile):
         `matched_compute`, `tuned`; or a mapping of `type` and the options of one, see `forecast.experiment.regimes`.
     forecasters: label -> `type` (a class of the library, or `package.module:Class`; the label where none is given) and
         arguments of its constructor.
+    audit: whether each forecaster is audited once on a cut of each data set; see `forecast.audit`.
+    context_lengths: at which every forecaster that has one is fitted anew, beside the comparison; none for no sweep.
+    history_lengths: at which the cost of a prediction by each network is measured; none for no measurement.
 
     """
 
@@ -81,6 +84,9 @@ class Experiment(FromFile):
     seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
     regime: str | dict[str, Any] = "as_given"
     forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
+    audit: Annotated[bool, Field(strict=True)] = True
+    context_lengths: list[WholeNumber] = Field([])
+    history_lengths: list[WholeNumber] = Field([])
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -94,7 +100,7 @@ class Experiment(FromFile):
             return given
         return {label: {} if arguments is None else arguments for label, arguments in given.items()}
 
-    @field_validator("seeds", "datasets")
+    @field_validator("seeds", "datasets", "context_lengths", "history_lengths")
     @classmethod
     def _each_once(cls, given: list) -> list:
         names = [one.name if isinstance(one, Dataset) else one for one in given]

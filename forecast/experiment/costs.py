@@ -194,7 +194,12 @@ def rebuild_costs(folder: str | Path) -> "CostResults":
 
 def cost_cells(experiment: CostExperiment, store: Store) -> list[CostCell]:
     """Give all cells of an experiment, in their order. Raises ConfigError."""
-    plan, cells = experiment.build_plan(), []
+    return cells_of_plan(experiment.build_plan(), store)
+
+
+def cells_of_plan(plan: "CostPlan", store: Store) -> list[CostCell]:
+    """Give all cells of a plan, in their order."""
+    cells = []
     spelled = canonical(plan)
     same = {name: spelled[name] for name in spelled if name not in ("type", "backbones", "patch_lengths", "lengths")}
     for label in plan.backbones:

@@ -1,41 +1,38 @@
 """The one page a reader wants: verdict, table, plots, protocol, failures, and what was not tested, in one HTML file.
 
 The page needs nothing but itself: no script, no font, no picture from elsewhere. Everything in it comes from the
-ledger, the summary and the plan; the same input gives the same bytes.
+ledger, what was computed of it once, and the plan; the same input gives the same bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
-from forecast.evaluation.effects import effects, is_crossed
+from forecast.audit.certificate import Certificate
+from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import score
-from forecast.experiment.numerals import number, percent, short
+from forecast.evaluation.ledger.points import STATUS
+from forecast.evaluation.remarks import undefined
+from forecast.evaluation.statistics import Standings
+from forecast.experiment.audits import failed_in
+from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.pages import page
-from forecast.experiment.verdict import BASELINE, Row, caveat, effect_rows, most_seeds, not_tested, verdict
-from forecast.plots import (
-    plot_calibration,
-    plot_effects,
-    plot_error_by_cutoff,
-    plot_error_by_step,
-    plot_folds,
-    plot_forecasts,
-    plot_skill,
-)
+from forecast.experiment.pictures import Drawn, Picture, pictures
+from forecast.experiment.score_table import headings, score_rows
+from forecast.experiment.untested import untested
+from forecast.experiment.verdict import BASELINE, Row, judged, verdict
 from forecast.plots.extent import count, extent
-from forecast.plots.style import family_colours, family_order
 from forecast.plots.svg import embedded_svg
 
-_NEEDED = ("forecaster", "family", "skill", "mase", "wql", "coverage", "parameters", "seeds")
+_NEEDED = ("forecaster", "family", "skill", "mase", "wql", "parameters", "seeds")
+_FIRST = ("skill", "skill_by_step", "skill_by_context", "cost", "win_rates")  # before the effects of family and decoder
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,8 @@ class Chapter:
     ledger
         All forecasts; every plot is drawn from it.
     summary
-        One row per forecaster: `forecaster, family, skill, mase, wql, coverage, parameters, seeds` are read. Where it
-        also has `dataset` and `horizon`, only the rows are taken that match those of `protocol`.
+        One row per forecaster: `forecaster, family, skill, mase, wql, parameters, seeds` are read. Where it also has
+        `dataset` and `horizon`, only the rows are taken that match those of `protocol`.
     plan
         One row per fold, as `plots.plot_folds` takes it; None: not drawn.
     protocol
@@ -58,7 +55,17 @@ class Chapter:
     history
         Long frame `unique_id, ds, y` for the tail of the fan charts; None: the actuals of the ledger.
     not_tested
-        Sentences beside those that follow from the numbers of seeds and cutoffs.
+        Sentences beside those that follow from what was done.
+    found
+        How the forecasters stand that the verdict is about; None: computed here.
+    audits
+        By forecaster the certificate of its audit, or why there is none.
+    regime, budgets, unequal
+        What was made equal between networks; what each forecaster might spend, by name; budgets that differ, in words.
+    contexts, costs
+        What `plot_skill_by_context` and `plot_cost` draw; None or no row: not drawn.
+    drawn
+        The pictures, if they are drawn already.
     """
 
     ledger: Ledger
@@ -68,6 +75,14 @@ class Chapter:
     failures: Sequence[Mapping[str, Any]] = ()
     history: pd.DataFrame | None = None
     not_tested: Sequence[str] = ()
+    found: Standings | None = None
+    audits: Mapping[str, Certificate | str] = field(default_factory=dict)
+    regime: str = ""
+    budgets: Mapping[str, Row] = field(default_factory=dict)
+    unequal: Sequence[str] = ()
+    contexts: pd.DataFrame | None = None
+    costs: pd.DataFrame | None = None
+    drawn: Sequence[Picture] | None = None
 
 
 def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, title: str = "Forecasts compared") -> Path:
@@ -88,29 +103,41 @@ def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, tit
 def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
     ledger, rows, size = chapter.ledger, _rows_of(chapter), extent(chapter.ledger)
     dataset = str(chapter.protocol.get("dataset", "this data"))
-    totals = _records(score(ledger, ["mase"]))[0]
-    computed = {
-        "dataset": dataset,
-        "horizon": count(size.steps, "step"),
-        "series": f"{size.series:,}",
-        "cutoffs": f"{size.cutoffs:,}",
-        "seeds": f"{most_seeds(rows)} per network",
-        "season length": count(ledger.season_length, "step"),
-        "points scored": f"{int(totals['points']):,} per forecaster and seed",
-        "undefined": f"{count(int(totals['undefined']), 'pair')} of series and cutoff (no actual or no MASE scale)",
-    }
+    found = chapter.found or judged(ledger, failed_in(chapter.audits))
+    drawn = chapter.drawn
+    if drawn is None:
+        drawn = pictures(ledger, Drawn(found, chapter.plan, chapter.history, chapter.contexts, chapter.costs))
+    figures = [_figure(picture, prefix) for picture in drawn]
+    first = [figure for figure in figures if figure["name"] in _FIRST]
+    crossed = next((figure for figure in figures if figure["name"] == "effects"), None)
+    lost = pd.Series([str(failure.get("forecaster")) for failure in chapter.failures], dtype="str").value_counts()
+    table = score_rows(ledger, rows, found, chapter.audits, chapter.budgets, lost.to_dict())
+    columns = 11 + len(headings(ledger)) + _tuned(chapter) + bool(chapter.audits)
+    has = {"contexts": _has(chapter.contexts), "costs": _has(chapter.costs)}
     return {
         "id": prefix,
         "name": f"{dataset}, {count(size.steps, 'step')} ahead",
-        "verdict": verdict(ledger, rows, dataset),
-        "caveat": caveat(size),
-        "table": _table(ledger, rows),
-        "decoders": ledger.fits.loc[ledger.fits["decoder"] != "", "decoder"].nunique(),
-        "crossed": _crossed(ledger, prefix),
-        "figures": _figures(chapter, prefix),
-        "protocol": {**computed, **{name: _plain(value) for name, value in chapter.protocol.items()}},
+        "verdict": verdict(found, ledger, dataset, chapter.regime),
+        "audits": _audits(table, chapter.audits),
+        "method": _method(found),
+        "table": table,
+        "coverages": headings(ledger),
+        "decoders": _decoders(ledger),
+        "trials": _tuned(chapter),
+        "audited": bool(chapter.audits),
+        "columns": columns,
+        "bold": any(row["bold"] for row in table),
+        "unequal": list(chapter.unequal),
+        "left_out": _left_out(ledger),
+        "first": first,
+        "crossed": crossed and {"effects": effect_rows(effects(ledger, BASELINE)), "figure": crossed},
+        "figures": [figure for figure in figures if figure not in first and figure is not crossed],
+        "protocol": {**_facts(chapter, rows), **{name: _plain(value) for name, value in chapter.protocol.items()}},
         "failures": [_failure(failure) for failure in chapter.failures],
-        "not_tested": [*not_tested(rows, size), *chapter.not_tested],
+        "not_tested": [
+            *untested(ledger, found, chapter.audits, regime=chapter.regime, **has),
+            *chapter.not_tested,
+        ],
     }
 
 
@@ -131,104 +158,89 @@ def _rows_of(chapter: Chapter) -> list[Row]:
     return [row for row in rows if row["forecaster"] in chapter.ledger.forecasters]
 
 
-def _records(table: pd.DataFrame) -> list[Row]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
-def _table(ledger: Ledger, rows: Sequence[Row]) -> list[Row]:
-    costs, fits = _costs(ledger), ledger.fits.drop_duplicates("forecaster").set_index("forecaster")
-    families = [row["family"] for row in rows]
-    colours, order = family_colours(families), family_order(families)
-    ranked = sorted(rows, key=lambda row: (order.index(row["family"]), -np.nan_to_num(row["skill"], nan=-np.inf)))
-    table = []
-    for row in ranked:
-        seconds, latency = costs[row["forecaster"]]
-        table.append(
-            {
-                "name": row["forecaster"],
-                "family": row["family"],
-                "place": order.index(row["family"]),
-                "colour": colours[row["family"]],
-                "backbone": fits["backbone"][row["forecaster"]],
-                "decoder": fits["decoder"][row["forecaster"]],
-                "skill": percent(row["skill"]),
-                "mase": number(row["mase"], 3),
-                "wql": number(row["wql"], 4),
-                "coverage": percent(row["coverage"], sign=""),
-                "parameters": number(row["parameters"], 0),
-                "seconds": short(seconds),
-                "latency": short(latency),
-                "seeds": number(row["seeds"], 0),
-            }
-        )
-    return table
-
-
-def _costs(ledger: Ledger) -> dict[str, tuple[float, float]]:
-    """Forecaster -> mean seconds of one fit, milliseconds of one forecast (one series, one cutoff, all steps)."""
-    fits = _records(ledger.fits)
-    costs = {}
-    for name in ledger.forecasters:
-        own = [fit for fit in fits if fit["forecaster"] == name]
-        forecasts = sum(fit["forecasts"] for fit in own)
-        latency = 1000 * sum(fit["predict_seconds"] for fit in own) / forecasts if forecasts else float("nan")
-        costs[name] = (float(np.mean([fit["fit_seconds"] for fit in own])), latency)
-    return costs
-
-
-def _crossed(ledger: Ledger, prefix: str) -> dict[str, Any] | None:
-    """Give main effects, interactions and their plot; None where there is nothing to cross or to measure against."""
-    if BASELINE not in ledger.forecasters or not is_crossed(ledger):
-        return None
-    caption = "Skill of every backbone under every decoder, and how the families answer to the decoder."
+def _facts(chapter: Chapter, rows: Sequence[Row]) -> dict[str, str]:
+    """Give what the protocol says that can be read off the ledger."""
+    ledger, size = chapter.ledger, extent(chapter.ledger)
+    points, masked = ledger.points, {name: int((ledger.points.status == place).sum()) for place, name in _NOT_SCORED}
+    told = [f"{number:,} {name}" for name, number in masked.items() if number]
     return {
-        "effects": effect_rows(effects(ledger, BASELINE)),
-        "figure": _drawn("effects", caption, plot_effects(ledger, BASELINE), prefix),
+        "dataset": str(chapter.protocol.get("dataset", "this data")),
+        "horizon": count(size.steps, "step"),
+        "series": f"{size.series:,}",
+        "cutoffs": f"{size.cutoffs:,}",
+        "seeds": f"{max(int(row['seeds']) for row in rows)} per network",
+        "season length": count(ledger.season_length, "step"),
+        "points scored": f"{int(np.isfinite(points.y).sum()):,} per forecaster and seed",
+        "points masked": ", ".join(told) or "none",
     }
 
 
-def _figures(chapter: Chapter, prefix: str) -> list[dict[str, Any]]:
-    ledger = chapter.ledger
-    drawn: list[tuple[str, str, Figure]] = []
-    if BASELINE in ledger.forecasters:
-        caption = "Skill: how much less absolute error than seasonal naive; the number on the right is exact."
-        drawn.append(("skill", caption, plot_skill(ledger, BASELINE)))
-    drawn += [
-        (
-            "forecasts",
-            "What was forecast at the last cutoff, by the most accurate forecaster of each family (first seed).",
-            plot_forecasts(ledger, chapter.history),
-        ),
-        (
-            "step",
-            "How the error grows with the step ahead; shades show the range over seeds.",
-            plot_error_by_step(ledger),
-        ),
-        (
-            "cutoff",
-            "How the error moves over time; shades show the range over seeds.",
-            plot_error_by_cutoff(ledger),
-        ),
-        (
-            "calibration",
-            "Whether the intervals hold what they promise: on the dashed line they do.",
-            plot_calibration(ledger),
-        ),
-    ]
-    if chapter.plan is not None:
-        caption = "The plan of folds: what each forecast was allowed to see, and whose fit it used."
-        drawn.append(("folds", caption, plot_folds(chapter.plan)))
-    return [_drawn(name, caption, figure, prefix) for name, caption, figure in drawn]
+_NOT_SCORED = [(place, name) for place, name in enumerate(STATUS) if name != "observed"]
 
 
-def _drawn(name: str, caption: str, figure: Figure, prefix: str) -> dict[str, Any]:
-    return {"name": name, "caption": caption, "svg": Markup(embedded_svg(figure, f"{prefix}-{name}", caption))}
+def _method(found: Standings) -> list[str]:
+    """Say what the intervals are intervals of, and what they do not cover."""
+    said = [f"What is compared: {found.estimand}."]
+    if found.over:
+        blocks = f", in blocks of {count(found.block, 'cutoff')}" if "time" in found.over and found.block > 1 else ""
+        known = f"{100 * found.confidence:.3g} %"
+        said.append(
+            f"Intervals of {known}: {found.resamples:,} paired resamples of {found.over}{blocks}, and of seeds."
+        )
+    return said + [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
+
+
+def _audits(table: Sequence[Row], audits: Mapping[str, Certificate | str]) -> str:
+    """Say in a line what the audits found; "" where there was none."""
+    if not audits:
+        return ""
+    done = [one for one in audits.values() if isinstance(one, Certificate)]
+    failed = [row for row in table if row["failed"]]
+    version = f" (foretell {done[0].version})" if done else ""
+    passed = len(done) - len(failed_in(audits))
+    said = f"Audit{version}: {passed} of {len(audits)} forecasters passed every probe that applies"
+    if failed:
+        each = "; ".join(
+            f"{row['name']}: {', '.join(f'{one.probe} {one.name.lower()}' for one in row['probes'])}" for row in failed
+        )
+        return f"{said}. Left out of the verdict, for a probe failed: {each}."
+    return f"{said}."
+
+
+def _left_out(ledger: Ledger) -> str:
+    """Say which cells no score is defined in, for all forecasters alike, and why."""
+    rows = undefined(ledger, ["mase", "wql"]).itertuples(index=False, name=None)
+    cells = f"of {len(ledger.points):,} pairs of series and cutoff"
+    told = [f"{name.upper()} leaves out {number:,} {cells}: {reason}" for name, reason, number in rows]
+    return f"{'; '.join(told)}." if told else ""
+
+
+def _decoders(ledger: Ledger) -> bool:
+    """Tell whether more than one decoder is compared, so that it is worth a column."""
+    return ledger.fits.loc[ledger.fits["decoder"] != "", "decoder"].nunique() > 1
+
+
+def _tuned(chapter: Chapter) -> bool:
+    return any(budget.get("trials") for budget in chapter.budgets.values())
+
+
+def _figure(picture: Picture, prefix: str) -> dict[str, Any]:
+    svg = embedded_svg(picture.figure, f"{prefix}-{picture.name}", picture.caption)
+    return {"name": picture.name, "caption": picture.caption, "svg": Markup(svg)}
 
 
 def _failure(failure: Mapping[str, Any]) -> dict[str, str]:
     lines = [line.strip() for line in str(failure.get("traceback", "")).splitlines() if line.strip()]
     cell = ", ".join(f"{name} {value}" for name, value in failure.items() if name != "traceback")
     return {"cell": cell or "unnamed cell", "line": lines[-1] if lines else "no traceback was kept"}
+
+
+def _has(table: pd.DataFrame | None) -> bool:
+    return table is not None and len(table) > 0
+
+
+def _records(table: pd.DataFrame) -> list[Row]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _plain(value: Any) -> str:

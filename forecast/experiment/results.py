@@ -1,15 +1,16 @@
 """What is left of an experiment for people: tables, ledgers, plots and the report, all from what its store holds.
 
 - summary.csv: one row per dataset, horizon and forecaster
+- comparison.csv, pairs.csv, win_rates.csv: skill with its interval; each forecaster against each other one
 - cells.csv: one row per cell: done, failed (with its traceback) or unfinished
+- audits.csv, audits/: what each audit found, and its certificate
 - budgets.csv: what each forecaster could spend and has spent; one row per dataset and forecaster
 - trials.csv, tuning.csv: of a search, each trial, and the error of the best of so many
-- folds.csv: the plan on each data set
+- contexts.csv, costs.csv: skill by context length, and cost by history, where they were asked for
 - ledger/<dataset>/: every forecast with what came true
-- history/: the series from shortly before the first cutoff on, for plots
 - plots/<dataset>/: the plots of the report, as PNG
 - report.html: the one page to read
-- experiment.yaml, protocol.json: the config as written; versions and machine
+- and what `setting` holds
 """
 
 import json
@@ -17,28 +18,32 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from forecast.evaluation.effects import is_crossed
+from forecast.audit.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import DEFAULTS, score
-from forecast.evaluation.plan import Plan
+from forecast.evaluation.metrics import DEFAULTS, METRICS, score
 from forecast.evaluation.skill import skill
-from forecast.experiment.config import Experiment
-from forecast.experiment.protocol import protocol
+from forecast.evaluation.statistics import Standings
+from forecast.experiment.audits import audits_in, failed_in, write_audits
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
+from forecast.experiment.setting import read_folds, read_history, read_setting, write_table
 from forecast.experiment.store import Store
-from forecast.frame import Panel
+from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
+
+if TYPE_CHECKING:
+    from forecast.experiment.pictures import Picture
 
 BASELINE = "SeasonalNaive"
 COSTS = ["fit_seconds", "predict_seconds", "parameters"]
 PARTS = ["backbone", "decoder"]
 SUMMARY = ["dataset", "horizon", "forecaster", "family", *PARTS, "seeds", *DEFAULTS, "skill", *COSTS]
-CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "status", "error", "traceback", "key"]
+CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
+_OF_INTERVALS = ("interval_score", "coverage")  # from level 0.1 to 0.9
+_BEATS = ["win_rate", "win_low", "win_high"]
 Row = dict[str, Any]
-_ZIPPED: dict[str, Any] = {"method": "gzip", "compresslevel": 1, "mtime": 0}
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,16 @@ class Results:
     summary: one row per dataset, horizon and forecaster: scores (`score`, and `skill` against SeasonalNaive), how many
         seeds they are averaged over, seconds spent per seed on all fits and all predictions, trained parameters.
         Empty scores where no seed of a forecaster got through all folds.
-    cells: one row per cell: `status` is done, failed or unfinished.
+    cells: one row per cell: `status` is done, failed or unfinished; those of a sweep have a `context_length`.
     ledgers: every forecast, by data set; of forecasters and seeds that got through all folds.
     verdicts: one sentence for each data set.
+    standings: how the forecasters stand whose audit did not fail, with intervals, by data set.
+    audits: by data set and forecaster the certificate, or why there is none.
     regimes: what was made equal between networks, how far, and what was not, by data set.
     budgets: one row per dataset and forecaster: size, context, steps, batch, trials, seeds, seconds of a fit.
     trials: one row per trial of a search; none where the regime makes none.
+    contexts: skill by context length, one row per dataset, forecaster and length; none without a sweep.
+    costs: cost by history, as of `forecast.insight.cost`, with the data set; none where it was not asked for.
 
     """
 
@@ -65,9 +74,13 @@ class Results:
     cells: pd.DataFrame
     ledgers: Mapping[str, Ledger]
     verdicts: Mapping[str, str]
+    standings: Mapping[str, Standings]
+    audits: Mapping[str, Mapping[str, Certificate | str]]
     regimes: Mapping[str, str]
     budgets: pd.DataFrame
     trials: pd.DataFrame
+    contexts: pd.DataFrame
+    costs: pd.DataFrame
 
     @property
     def ledger(self) -> Ledger:
@@ -79,7 +92,7 @@ class Results:
     @property
     def failures(self) -> list[Row]:
         """The cells that failed, with their tracebacks."""
-        return [row for row in _records(self.cells) if row["status"] == "failed"]
+        return [row for row in self.cells.to_dict("records") if row["status"] == "failed"]
 
     @property
     def report(self) -> Path | None:
@@ -88,78 +101,112 @@ class Results:
         return path if path.is_file() else None
 
 
-def write_setting(store: Store, experiment: Experiment, data: Mapping[str, tuple[Panel, Plan]]) -> None:
-    """Write what is known before the first cell: config, protocol, the folds on each data set, its latest history."""
-    if experiment.text is not None:
-        with store.replacing("experiment.yaml") as path:
-            path.write_text(experiment.text, encoding="utf-8")
-    with store.replacing("protocol.json") as path:
-        path.write_text(json.dumps(protocol(), indent=1) + "\n", encoding="utf-8")
-    tables = []
-    for name, (panel, plan) in data.items():
-        table = plan.table(panel).astype("object")  # data sets may count time differently
-        table.insert(0, "dataset", name)
-        tables.append(table)
-        begin = plan.folds(panel)[0].cutoff - 2 * plan.horizon
-        with store.replacing(f"history/{name}.csv.gz") as path:
-            panel.since(begin).to_frame().to_csv(path, index=False, lineterminator="\n", compression=_ZIPPED)
-    _write_table(store, "folds.csv", pd.concat(tables))
-
-
 def publish(store: Store) -> Results:
     """Score what the store holds, write all results and give them back; neither data nor models are needed."""
     # Here, since they draw: whoever asks what an experiment is does without matplotlib.
+    from forecast.experiment.pictures import Drawn, pictures
     from forecast.experiment.report import Chapter, write_report
-    from forecast.experiment.verdict import verdict
+    from forecast.experiment.verdict import judged, verdict
 
     note = store.experiment()
-    config, horizon = note["config"], note["config"]["horizon"]
+    config, beside = note["config"], note.get("beside", ())
     cells, settled = _cells(store, note), note.get("settled", {})
     trials = trial_table(store, note.get("before", ()))
     curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
     ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
+    found, audits, contexts, costs = {}, {}, [], []
     for dataset in (one["name"] for one in config["datasets"]):
         here = [cell for cell in cells if cell["dataset"] == dataset]
+        compared = [cell for cell in here if cell["context_length"] is None]
         lost = [cell for cell in here if cell["status"] != "done"]
-        if not here:  # what the regime has to do first is not finished
+        if not compared:  # what the regime has to do first is not finished
             continue
-        ledger = _ledger(store, here)
-        regimes[dataset] = told = " ".join(sentences(settled[dataset], ledger)) if dataset in settled else "not told"
-        summaries.append(summary := _summary(here, ledger))
+        ledger, audits[dataset] = _ledger(store, compared), audits_in(store, beside, dataset)
+        told = settled.get(dataset, {})
+        regimes[dataset] = " ".join(sentences(told, ledger)) if told else "not told"
+        summaries.append(summary := _summary(compared, ledger))
         if ledger is None:
             continue
-        ledgers[dataset] = ledger
-        verdicts[dataset] = verdict(ledger, _records(summary), dataset)
-        history, folds = _history(store, dataset, ledger), _folds(store, dataset, ledger)
+        ledgers[dataset], regime = ledger, str(told.get("regime", ""))
+        found[dataset] = judged(ledger, failed_in(audits[dataset]))
+        verdicts[dataset] = verdict(found[dataset], ledger, dataset, regime)
+        contexts.append(_contexts(store, here, ledger, dataset))
+        costs.append(costs_in(store, beside, dataset))
+        history, folds = read_history(store, dataset, ledger), read_folds(store, dataset, ledger)
+        own_curves = pd.DataFrame(curves[curves["dataset"] == dataset])
+        drawn = pictures(ledger, Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves))
+        _write_plots(store, dataset, drawn)
         with store.replacing(f"ledger/{dataset}") as path:
             ledger.write(path)
-        _write_plots(store, dataset, ledger, history, folds, pd.DataFrame(curves[curves["dataset"] == dataset]))
         chapters.append(
             Chapter(
                 ledger,
                 summary,
                 folds,
-                {"dataset": dataset, "horizon": horizon, "regime": told, **_facts(store, note, folds)},
+                {"dataset": dataset, "horizon": config["horizon"], "regime": regimes[dataset]}
+                | _facts(store, note, folds, dataset),
                 failures=[_failure(cell) for cell in lost if cell["status"] == "failed"],
-                history=history,
                 not_tested=_left_out(lost),
+                found=found[dataset],
+                audits=audits[dataset],
+                regime=regime,
+                budgets=told.get("budgets", {}),
+                unequal=told.get("unequal", ()),
+                contexts=contexts[-1],
+                costs=costs[-1],
+                drawn=drawn,
             )
         )
-    summary = pd.concat(summaries, ignore_index=True) if summaries else pd.DataFrame(columns=SUMMARY)
-    cell_table, budgets = pd.DataFrame(cells, columns=CELLS), budget_table(settled, ledgers)
-    _write_table(store, "summary.csv", summary)
-    _write_table(store, "cells.csv", cell_table)
-    _write_table(store, "budgets.csv", budgets)
-    if len(trials):
-        _write_table(store, "trials.csv", trials)
-        _write_table(store, "tuning.csv", curves)
+    results = Results(
+        folder=store.folder,
+        summary=pd.concat(summaries, ignore_index=True) if summaries else pd.DataFrame(columns=SUMMARY),
+        cells=pd.DataFrame(cells, columns=CELLS).astype({"context_length": "Int64"}),
+        ledgers=ledgers,
+        verdicts=verdicts,
+        standings=found,
+        audits=audits,
+        regimes=regimes,
+        budgets=budget_table(settled, ledgers),
+        trials=trials,
+        contexts=pd.concat(contexts, ignore_index=True) if contexts else pd.DataFrame(columns=CONTEXTS),
+        costs=_by_dataset(dict(zip(ledgers, costs, strict=True))),
+    )
+    _write_tables(store, results, curves)
     report = store.folder / "report.html"
     if chapters:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}")
     else:
         report.unlink(missing_ok=True)
-    return Results(store.folder, summary, cell_table, ledgers, verdicts, regimes, budgets, trials)
+    return results
+
+
+def _write_tables(store: Store, results: Results, curves: pd.DataFrame) -> None:
+    """Write all tables; those of what was not asked for are not written."""
+    pairs = _by_dataset({name: one.pairs for name, one in results.standings.items()})
+    audited = write_audits(store, results.audits)
+    tables = {
+        "summary.csv": results.summary,
+        "cells.csv": results.cells,
+        "budgets.csv": results.budgets,
+        "comparison.csv": _by_dataset({name: one.skill for name, one in results.standings.items()}),
+        "pairs.csv": pairs.drop(columns=_BEATS, errors="ignore"),
+        "win_rates.csv": pairs.reindex(columns=["dataset", "forecaster", "opponent", *_BEATS]),
+    }
+    asked = {"audits.csv": audited, "trials.csv": results.trials, "tuning.csv": curves}
+    asked |= {"contexts.csv": results.contexts, "costs.csv": results.costs}
+    for name, table in {**tables, **{name: table for name, table in asked.items() if len(table)}}.items():
+        write_table(store, name, table)
+
+
+def _by_dataset(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Join tables, the data set in the first column."""
+    parts = []
+    for name, table in tables.items():
+        if len(table):
+            parts.append(table.copy())
+            parts[-1].insert(0, "dataset", name)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
 
 
 def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
@@ -169,6 +216,7 @@ def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
         first, last = cell["folds"][0] + 1, cell["folds"][-1] + 1
         rows.append(
             {
+                "context_length": None,
                 **cell,
                 "horizon": note["config"]["horizon"],
                 "folds": str(first) if first == last else f"{first} to {last}",
@@ -198,7 +246,9 @@ def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
         runs = fits.agg({**parts, "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
         costs = runs.reset_index().groupby("forecaster", sort=False)
         costs = costs.agg({**parts, "seed": "count", **dict.fromkeys(COSTS, "mean"), "parameters": "max"})
-        tables = [score(ledger), costs.rename(columns={"seed": "seeds"}).reset_index()]
+        known = {0.1, 0.9} <= set(ledger.quantile_levels)
+        metrics = {name: METRICS[name] for name in DEFAULTS if known or name not in _OF_INTERVALS}
+        tables = [score(ledger, metrics), costs.rename(columns={"seed": "seeds"}).reset_index()]
         if BASELINE in ledger.forecasters:
             tables.append(skill(ledger, BASELINE).loc[:, ["forecaster", "skill"]])
         for one in tables:
@@ -208,47 +258,51 @@ def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
     return table.astype({**dict.fromkeys(PARTS, "str"), "seeds": "int64"})
 
 
-def _write_plots(
-    store: Store,
-    dataset: str,
-    ledger: Ledger,
-    history: pd.DataFrame | None,
-    folds: pd.DataFrame,
-    curves: pd.DataFrame,
-) -> None:
-    from forecast import plots
+def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) -> pd.DataFrame:
+    """Give skill by context length, of what got through all folds; no row without a sweep or a baseline."""
+    if BASELINE not in ledger.forecasters:
+        return pd.DataFrame(columns=CONTEXTS)
+    lengths = sorted({cell["context_length"] for cell in cells if cell["context_length"] is not None})
+    swept = {length: _ledger(store, [cell for cell in cells if cell["context_length"] == length]) for length in lengths}
+    return skill_by_context(
+        {length: one for length, one in swept.items() if one is not None}, ledger, BASELINE, dataset
+    )
+
+
+def _write_plots(store: Store, dataset: str, drawn: "Sequence[Picture]") -> None:
     from forecast.plots.style import look
 
-    figures = {
-        "forecasts": plots.plot_forecasts(ledger, history),
-        "error_by_step": plots.plot_error_by_step(ledger),
-        "error_by_cutoff": plots.plot_error_by_cutoff(ledger),
-        "calibration": plots.plot_calibration(ledger),
-        "folds": plots.plot_folds(folds),
-    }
-    if BASELINE in ledger.forecasters:
-        figures["skill"] = plots.plot_skill(ledger, BASELINE)
-        if is_crossed(ledger):
-            figures["effects"] = plots.plot_effects(ledger, BASELINE)
-    if len(curves):
-        figures["tuning"] = plots.plot_tuning_curve(curves)
     with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         path.mkdir()
-        for name, figure in figures.items():
+        for name, _, figure in drawn:
             figure.savefig(path / f"{name}.png")
 
 
-def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, Any]:
+def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame, dataset: str) -> dict[str, Any]:
     """Give what the report says of the protocol, beside what it reads off the ledger."""
     plan, protocol = note["config"]["plan"], json.loads((store.folder / "protocol.json").read_text(encoding="utf-8"))
+    setting, told = read_setting(store, dataset), note.get("settled", {}).get(dataset, {})
+    trials = sorted({int(row.get("trials") or 0) for row in told.get("budgets", {}).values()} - {0})
+    fits = int((folds["fold"] == folds["fit_fold"]).sum())
     return {
         "first cutoff": folds["cutoff"].iloc[0],
         "last cutoff": folds["cutoff"].iloc[-1],
+        "cutoffs are": setting["rule"],
         "stride": plan["stride"] or ("as given" if plan["cutoffs"] else "the horizon"),
+        "gap": plan["gap"] or "none",
         "window": plan["window"],
-        "refit": plan["refit"],
+        "refit": f"{plan['refit']} ({fits} {'fit' if fits == 1 else 'fits'} for each seed)",
+        "validation": plan["validation"] or "each forecaster's own affair",
+        "embargo": plan["embargo"] or "none",
+        "trials of a search": trials or "none",
+        "series in the data": f"{setting['series']:,}",
+        "series left out of folds": "; ".join(setting["absent"]) or "none",
         "missing rows": note["config"]["gaps"],
+        "seeds of networks": note["config"]["seeds"],
+        "data hash": setting["data"][:12],
+        "plan hash": setting["plan"][:12],
+        "code": setting["code"],
         "config": note["hash"][:12],
         **protocol,
     }
@@ -257,55 +311,16 @@ def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame) -> dict[s
 def _failure(cell: Row) -> Row:
     # The report tells one line of a failure; the traceback may end with notes.
     told = " ".join(cell["error"].split())
-    return {"forecaster": cell["forecaster"], "seed": cell["seed"], "folds": cell["folds"], "traceback": told}
+    where = {name: cell[name] for name in ("forecaster", "seed", "folds")}
+    if cell["context_length"] is not None:
+        where["context"] = cell["context_length"]
+    return {**where, "traceback": told}
 
 
 def _left_out(cells: Sequence[Row]) -> list[str]:
-    runs = dict.fromkeys((cell["forecaster"], cell["seed"]) for cell in cells)
+    runs = dict.fromkeys((cell["forecaster"], cell["seed"], cell["context_length"]) for cell in cells)
     return [
-        f"{name}, seed {seed}: left out, since not all of its folds are there (see cells.csv)." for name, seed in runs
+        f"{name}, seed {seed}{'' if context is None else f', with a context of {context}'}: left out, since not all of "
+        "its folds are there (see cells.csv)."
+        for name, seed, context in runs
     ]
-
-
-def _history(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame | None:
-    path = store.folder / "history" / f"{dataset}.csv.gz"
-    if not path.is_file():
-        return None
-    table = pd.read_csv(path, dtype={"unique_id": "str", "ds": "str"}, keep_default_na=False, na_values={"y": [""]})
-    points = ledger.points
-    table["unique_id"] = table["unique_id"].astype(points.ids.dtype)
-    table["ds"] = _times(table, "ds", points.cutoffs.dtype)
-    return table
-
-
-def _folds(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame:
-    table = pd.read_csv(store.folder / "folds.csv", dtype="str", keep_default_na=False)
-    table = pd.DataFrame(table[table["dataset"] == dataset]).drop(columns="dataset").reset_index(drop=True)
-    times = ["cutoff", "train_start", "train_end", "context_start", "test_start", "test_end"]
-    if (table["validation_start"] == "").any():  # forecasters hold back what they will
-        table["validation_start"] = float("nan")
-    else:
-        times.append("validation_start")
-    for column in times:
-        table[column] = _times(table, column, ledger.points.cutoffs.dtype)
-    return table.astype(dict.fromkeys(["fold", "fit_fold", "gap", "series", "points"], "int64"))
-
-
-def _times(table: pd.DataFrame, column: str, dtype: Any) -> pd.Series:
-    """Read a column of stamps as the ledger has them."""
-    text = table[column]
-    if dtype.kind in "iu":
-        return pd.Series(text.astype(dtype))
-    zone = getattr(dtype, "tz", None)
-    # Local stamps carry two offsets a year; only UTC gives them one dtype on the way in.
-    stamps = pd.to_datetime(text, format="ISO8601", utc=zone is not None)
-    return stamps.astype(dtype) if zone is None else stamps.dt.tz_convert(zone).astype(dtype)
-
-
-def _records(table: pd.DataFrame) -> list[Row]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
-def _write_table(store: Store, name: str, table: pd.DataFrame) -> None:
-    with store.replacing(name) as path:
-        table.to_csv(path, index=False, lineterminator="\n")

@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from forecast.evaluation.backtest import groups, run_group, runs
+from forecast.evaluation.folds import Fold, Folds
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.plan import Fold, Plan
+from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import argument_named, canonical
+from forecast.experiment.audits import audits_of
 from forecast.experiment.config import Experiment, load_experiment
 from forecast.experiment.faults import Fault
 from forecast.experiment.regimes import Case, Regime, Settled
 from forecast.experiment.regimes.account import note_of
-from forecast.experiment.results import Results, publish, write_setting
+from forecast.experiment.results import Results, publish
+from forecast.experiment.setting import write_setting
 from forecast.experiment.store import Store, checksum_of, code_version, key_of
+from forecast.experiment.sweeps import COST, at_context, cost_cells
 from forecast.experiment.work import Progress, Work, run_cells
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
@@ -38,11 +42,13 @@ class Cell:
     plan: Plan
     config: dict[str, Any]  # all that its numbers depend on
     key: str
+    context_length: int | None = None  # of a sweep; None in the comparison
 
     def __str__(self) -> str:
         first, last = self.folds[0].number + 1, self.folds[-1].number + 1
         which = f"fold {first}" if first == last else f"folds {first} to {last}"
-        return f"{self.label}, seed {self.seed}, {which} of {self.of}"
+        context = "" if self.context_length is None else f" with a context of {self.context_length}"
+        return f"{self.label}{context}, seed {self.seed}, {which} of {self.of}"
 
     @property
     def kind(self) -> object:
@@ -58,6 +64,7 @@ class Cell:
             "seed": self.seed,
             "folds": [fold.number for fold in self.folds],
             "key": self.key,
+            **({} if self.context_length is None else {"context_length": self.context_length}),
         }
 
     def compute(self) -> Ledger:
@@ -70,7 +77,7 @@ class Ground:
     """A data set of an experiment, the folds of the plan on it, and what a regime may know of both."""
 
     panel: Panel
-    folds: Sequence[Fold]
+    folds: Folds
     case: Case
 
 
@@ -102,16 +109,17 @@ def run_experiment(
     before = _before(experiment, regime, grounds, store)
     # Where nothing has to be measured or tried first, whatever cannot be had is told before a folder is made.
     settled = {} if before else _settle(experiment, regime, grounds, store)
-    cells = cells_of(experiment, grounds, settled)
-    note = {"before": [work.facts() for work in before]}
+    cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
+    note = {"before": [work.facts() for work in before], "beside": list(beside.values())}
     with store.opened(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds)):
-        write_setting(store, experiment, {ground.case.dataset: (ground.panel, ground.case.plan) for ground in grounds})
+        write_setting(store, experiment.text, {ground.case.dataset: ground.folds for ground in grounds})
         if before:
             run_cells(before, store, progress)
             settled = _settle(experiment, regime, grounds, store)
-            cells = cells_of(experiment, grounds, settled)
+            cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
+            note["beside"] = list(beside.values())
             store.record(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds))
-        run_cells(cells, store, progress)
+        run_cells([*cells, *beside], store, progress)
         progress.writing()
         return publish(store)
 
@@ -143,19 +151,43 @@ def grounds_of(experiment: Experiment) -> list[Ground]:
 
 
 def cells_of(experiment: Experiment, grounds: Sequence[Ground], settled: Mapping[str, Settled]) -> list[Cell]:
-    """Give all cells of the data sets whose forecasters are settled, in their order."""
-    cells = []
+    """Give all cells of the data sets whose forecasters are settled, in their order; then those of other contexts."""
+    there = [(ground, settled[ground.case.dataset].forecasters) for ground in grounds if ground.case.dataset in settled]
+    cells = [cell for ground, forecasters in there for cell in _cells(ground, forecasters, experiment.seeds)]
+    for ground, forecasters in there:
+        for length in experiment.context_lengths:
+            cells += _cells(ground, at_context(forecasters, length), experiment.seeds, length)
+    return cells
+
+
+def beside_of(
+    experiment: Experiment, grounds: Sequence[Ground], settled: Mapping[str, Settled], store: Store
+) -> dict[Work, dict[str, Any]]:
+    """Give the audits and the costs that are measured beside the cells, each with what is kept of it."""
+    found: dict[Work, dict[str, Any]] = {}
     for ground in grounds:
-        name, panel, plan, folds = ground.case.dataset, ground.panel, ground.case.plan, ground.folds
-        if name not in settled:
+        case = ground.case
+        if case.dataset not in settled:
             continue
-        data = checksum_of(panel)
-        for label, forecaster, seed in runs(settled[name].forecasters, experiment.seeds):
-            for group in groups(folds):
-                config = _config(name, data, label, forecaster, seed, plan, group)
-                cells.append(
-                    Cell(name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
-                )
+        forecasters = settled[case.dataset].forecasters
+        if experiment.audit:
+            found |= {work: work.facts() for work in audits_of(case.dataset, forecasters, ground.panel)}
+        for work in cost_cells(forecasters, case.panel, experiment.horizon, experiment.history_lengths, store):
+            found[work] = {"kind": COST, "dataset": case.dataset, **work.facts()}
+    return found
+
+
+def _cells(
+    ground: Ground, forecasters: Mapping[str, Forecaster], seeds: Sequence[int], context_length: int | None = None
+) -> list[Cell]:
+    """Give the cells of some forecasters on a data set."""
+    name, panel, plan, folds = ground.case.dataset, ground.panel, ground.case.plan, ground.folds
+    data, cells = checksum_of(panel), []
+    for label, forecaster, seed in runs(forecasters, seeds) if forecasters else []:
+        for group in groups(folds):
+            config = _config(name, data, label, forecaster, seed, plan, group)
+            of = (name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
+            cells.append(Cell(*of, context_length))
     return cells
 
 

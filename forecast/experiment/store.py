@@ -35,7 +35,10 @@ _WITHOUT_NUMBERS = (
     *("page.py", "panel_files.py", "progress.py", "saving.py", "searching.py"),
 )
 # What an experiment may change and keep its folder.
-FREE_TO_CHANGE = ("name", "seeds", "forecasters", "backbones", "patch_lengths", "lengths")
+FREE_TO_CHANGE = (
+    *("name", "seeds", "forecasters", "audit", "context_lengths", "history_lengths"),
+    *("backbones", "patch_lengths", "lengths"),
+)
 
 
 class StoreError(ValueError):

@@ -1,148 +1,178 @@
-"""What the numbers of a comparison allow to say, in sentences.
+"""What a comparison allows to say, in one sentence: who is ahead, by how much and how sure that is; or that nobody is.
 
-Who is best and how sure that is, what family and decoder each change, and what was not tested.
+One engine for experiments, for `forecast backtest`, and for the choice of `forecast predict --model best`. It reads the
+paired intervals of `standings`, and names a leader only where each of the others is separated from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from forecast.evaluation.effects import DIRECT, FAMILIES, LATENT, REFERENCE, Effects
+from forecast.evaluation.effects import DIRECT, FAMILIES, LATENT, REFERENCE
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.skill import skill
+from forecast.evaluation.statistics import Standings, standings
+from forecast.evaluation.statistics.standings import LEAST_BLOCKS
 from forecast.experiment.numerals import percent
-from forecast.plots.extent import Extent, count, extent
+from forecast.plots.extent import count
 
 Row = dict[str, Any]
 BASELINE = "SeasonalNaive"
-_FEW_SEEDS, _FEW_CUTOFFS = 3, 5
+_NAMED = 2  # of several, so many by name
 
 
-def most_seeds(rows: Sequence[Row]) -> int:
-    """Give the most seeds of any forecaster."""
-    return max(int(row["seeds"]) for row in rows)
+def judged(ledger: Ledger, left_out: Sequence[str] = ()) -> Standings:
+    """Give how forecasters stand, without those left out: to seasonal naive, or where it is not there to the first.
 
-
-def caveat(size: Extent) -> str:
-    """Say what a comparison of averages over so many cutoffs cannot tell."""
-    text = "Intervals over series and time are not computed yet, so that this is a comparison of averages: "
-    if size.cutoffs < _FEW_CUTOFFS:
-        return text + f"{count(size.cutoffs, 'cutoff')} cannot tell how it would come out in another period."
-    return text + "even where seeds do not overlap, a difference may belong to this period and these series alone."
-
-
-def not_tested(rows: Sequence[Row], size: Extent) -> list[str]:
-    """Give a sentence for each thing that was not tested, as far as the numbers of seeds and cutoffs tell."""
-    facts = ["Uncertainty over series and over time: no intervals are computed for skill or any other score."]
-    seeds = most_seeds(rows)
-    if seeds < _FEW_SEEDS:
-        facts.append(f"The spread over seeds: {count(seeds, 'seed')} per network is below the floor of {_FEW_SEEDS}.")
-    if size.cutoffs < _FEW_CUTOFFS:
-        facts.append(f"Stability over time: {count(size.cutoffs, 'cutoff')}, fewer than {_FEW_CUTOFFS}.")
-    facts.append("Other data, other horizons, other periods and other budgets of training than those of the protocol.")
-    return facts
-
-
-def verdict(ledger: Ledger, rows: Sequence[Row], dataset: str = "this data") -> str:
-    """Say in one sentence who is best by skill, and whether latent state or direct prediction is ahead.
-
-    `rows` are those of the summary, one per forecaster: `forecaster, family, skill, seeds` are read. Where the seeds of
-    two forecasters overlap, the sentence says that there is no clear difference.
+    Seasonal naive stays as what the others are measured by, even if it is to be left out.
     """
-    size = extent(ledger)
-    most = most_seeds(rows)
-    place = f"On {dataset} ({size.series} series, {count(size.cutoffs, 'cutoff')}, horizon {count(size.steps, 'step')}"
-    place += f", {most} seeds per network)" if most > 1 else ", one seed)"
-    ranked = sorted((row for row in rows if not pd.isna(row["skill"])), key=lambda row: -row["skill"])
-    if BASELINE not in ledger.forecasters or not ranked:
-        return f"{place} there is no verdict: skill against {BASELINE} is not defined."
-    ranges = _seed_ranges(ledger)
-
-    def told(row: Row) -> str:
-        return f"{row['forecaster']} ({percent(row['skill'])})"
-
-    def overlap(one: Row, other: Row) -> bool:
-        (low, high), (bottom, top) = ranges[one["forecaster"]], ranges[other["forecaster"]]
-        return low <= top and bottom <= high
-
-    champions = [next((row for row in ranked if row["family"] == family), None) for family in FAMILIES]
-    best = f"{place} the highest skill is that of {told(ranked[0])}"
-    # Where the two at the top are the two champions, the second half of the sentence says it.
-    if len(ranked) > 1 and any(row not in champions for row in ranked[:2]) and overlap(ranked[0], ranked[1]):
-        best += f", with no clear difference to {told(ranked[1])}"
-    latent, direct = champions
-    if latent is None or direct is None:
-        absent = [family for family, row in ((LATENT, latent), (DIRECT, direct)) if row is None]
-        return f"{best}; no {' and no '.join(absent)} network was compared."
-    pair = f"the best latent-state network, {told(latent)}, and the best direct-prediction network, {told(direct)}"
-    points = f"{100 * abs(latent['skill'] - direct['skill']):.1f} points of skill"
-    if overlap(latent, direct):
-        return f"{best}; no clear difference between {pair}: {points} apart, and the ranges of their seeds overlap."
-    ahead = max(latent, direct, key=lambda row: row["skill"])["forecaster"]
-    known = "and the ranges of their seeds do not overlap"
-    if min(latent["seeds"], direct["seeds"]) < 2:
-        known = "but one seed cannot tell merit from chance"
-    return f"{best}; of {pair}, {ahead} is ahead by {points}, {known}."
+    kept = [name for name in ledger.forecasters if name == BASELINE or name not in left_out] or ledger.forecasters
+    ledger = ledger if len(kept) == len(ledger.forecasters) else ledger.take(list(kept))
+    return standings(ledger, BASELINE if BASELINE in ledger.forecasters else ledger.forecasters[0])
 
 
-def effect_rows(found: Effects) -> list[Row]:
-    """Say each main effect and interaction in words: `effect, words, change, seeds, cells, over`, all text."""
-    everyone = list(dict.fromkeys(found.cells["backbone"]))
-    table = [{str(name): value for name, value in row.items()} for row in found.contrasts.to_dict("records")]
-    # What a decoder changes in one family alone is told with its main effect and its interaction.
-    alone = {(row["decoder"], row["family"]): row["change"] for row in table if row["effect"] == "decoder"}
-    return [
-        {
-            "effect": _effect(row),
-            "words": row["reason"] or _in_words(row, alone),
-            "change": percent(row["change"]),
-            "seeds": f"{percent(row['low'])} to {percent(row['high'])}" if row["seeds"] > 1 else "–",
-            "cells": str(row["cells"]),
-            "over": f"{_some(row['backbones'], everyone)} under {', '.join(row['decoders'])}" if row["cells"] else "",
-        }
-        for row in table
-        if row["effect"] != "decoder" or not row["family"]
+def verdict(found: Standings, ledger: Ledger, dataset: str = "this data", regime: str = "") -> str:
+    """Say who is ahead, and what families and decoders are to each other; or that it cannot be said.
+
+    `ledger` tells how large the comparison was, and what is what. `regime` says what was made equal between networks.
+    """
+    said = [lead(found)]
+    if defined(found):
+        networks = _networks(ledger, found)
+        said += [_families(found, networks), _decoders(found, networks)]
+    return f"{_place(ledger, dataset, regime)} {'; '.join(filter(None, said))}."
+
+
+def lead(found: Standings) -> str:
+    """Say who is ahead of all others, or of whom that cannot be said; without a full stop."""
+    names, skills = defined(found), _skills(found)
+    if not names:
+        return f"there is no verdict: {_reason(found)}"
+    if len(names) == 1:
+        return f"{_told(names[0], skills)} was compared with no other"
+    first, rows = names[0], {row["opponent"]: row for row in _records(found.pairs) if row["forecaster"] == names[0]}
+    cutoffs, needed = found.estimand.cutoffs, LEAST_BLOCKS * found.block
+    if not found.over:
+        few = f"{count(cutoffs, 'cutoff')} of one series, and {needed} are needed"
+        return f"there is no verdict: too few cutoffs ({few}); the lowest error is that of {_told(first, skills)}"
+    alike = [name for name in names[1:] if not rows[name]["separated"]]
+    known = percent(found.confidence, "").replace(".0", "")
+    if alike:
+        pair = f"no detectable difference between {_told(first, skills)} and {_told(alike[0], skills)}: the first has "
+        said = f"{pair}{_amount(rows[alike[0]], known)}{_nor(alike[1:])}"
+    else:
+        of = skills.get(first, {})
+        skill = f" (skill {percent(of['skill'])}, {known} interval {_range(of)})" if of and first != BASELINE else ""
+        said = f"{first}{skill} is ahead"
+        if names[1] != BASELINE or not skill:
+            said += f", with {_amount(rows[names[1]], known)} than the next, {_told(names[1], skills)}"
+    if "time" in found.over:
+        return said
+    few = f"{cutoffs}, and {needed} are needed"
+    return f"there are too few cutoffs ({few}) to speak of another period; in this one {said}"
+
+
+def defined(found: Standings) -> list[str]:
+    """Give the forecasters whose error can be compared, best first."""
+    return found.skill.loc[np.isfinite(found.skill["skill"]), "forecaster"].tolist()
+
+
+def _place(ledger: Ledger, dataset: str, regime: str) -> str:
+    points = ledger.points
+    most = max(len(ledger.of_forecaster(name)) for name in ledger.forecasters)
+    networks = (ledger.fits["backbone"] != "").any()
+    facts = [
+        f"{len(np.unique(points.series))} series",
+        count(len(np.unique(points.fold)), "cutoff"),
+        f"horizon {count(ledger.horizon, 'step')}",
+        *([count(most, "seed") + " per network"] if networks or most > 1 else []),
+        *([f"networks {regime.replace('_', ' ')}"] if networks and regime else []),
     ]
+    return f"On {dataset} ({', '.join(facts)})"
 
 
-def _effect(row: Row) -> str:
-    if row["effect"] == "family":
-        return "family"
-    return f"{row['decoder']} against {REFERENCE}" if row["effect"] == "decoder" else f"family × {row['decoder']}"
+def _families(found: Standings, networks: Mapping[str, tuple[str, str]]) -> str:
+    """Say what the best networks of the two families are to each other."""
+    latent, direct = (_best(found, networks, lambda kind, family=family: kind[0] == family) for family in FAMILIES)
+    if latent is None or direct is None:
+        absent = [family for family, name in ((LATENT, latent), (DIRECT, direct)) if name is None]
+        return f"no {' and no '.join(absent)} network was compared"
+    return f"of {LATENT} and {DIRECT} networks the best are {_pair(found, latent, direct)}"
 
 
-def _some(backbones: Sequence[str], everyone: Sequence[str]) -> str:
-    """Name backbones, or those that are missing where they are fewer."""
-    missing = [name for name in everyone if name not in backbones]
-    if len(backbones) < 4 or len(missing) >= len(backbones):
-        return ", ".join(backbones)
-    return f"all {len(everyone)} backbones" + f" but {', '.join(missing)}" * bool(missing)
+def _decoders(found: Standings, networks: Mapping[str, tuple[str, str]]) -> str:
+    """Say what the best networks with the direct decoder and with any other are to each other."""
+    direct = _best(found, networks, lambda kind: kind[1] == REFERENCE)
+    other = _best(found, networks, lambda kind: kind[1] != REFERENCE)
+    if direct is None or other is None:
+        return ""
+    return (
+        f"with the {REFERENCE} decoder and with another ({networks[other][1]}) the best are "
+        f"{_pair(found, direct, other)}"
+    )
 
 
-def _in_words(row: Row, alone: dict[tuple[str, str], float]) -> str:
-    decoder, change = row["decoder"], row["change"]
-    if row["effect"] == "family":
-        return f"{LATENT} networks have {_amount(change)} {DIRECT} networks"
-    by_family = [(family, percent(alone[decoder, family])) for family in FAMILIES if (decoder, family) in alone]
-    if row["effect"] == "decoder":
-        split = ", ".join(f"{family} {text}" if len(by_family) > 1 else f"{family} alone" for family, text in by_family)
-        return f"{decoder} has {_amount(change)} {REFERENCE}" + f" ({split})" * bool(split)
-    less = "less" if change < 0 else "more"
-    apart = "the same" if abs(change) < 0.0005 else f"{percent(abs(change), '')} {less} for {LATENT}"
-    parts = " and ".join(f"{text} for {family}" for family, text in by_family)
-    return f"{decoder} in place of {REFERENCE} changes the error by {parts}: {apart}"
+def _pair(found: Standings, one: str, other: str) -> str:
+    """Say what two forecasters are to each other, the better one first said to be it."""
+    skills, order = _skills(found), defined(found)
+    better, worse = sorted((one, other), key=order.index)
+    named = f"{_told(one, skills)} and {_told(other, skills)}"
+    if not found.over:
+        return f"{named}, whose difference has no interval"
+    row = next(row for row in _records(found.against(worse)) if row["forecaster"] == better)
+    known = percent(found.confidence, "").replace(".0", "")
+    if row["separated"]:
+        return f"{named}: {better} is ahead, with {_amount(row, known)}"
+    return f"{named}: no detectable difference, {better} has {_amount(row, known)}"
 
 
-def _amount(change: float) -> str:
-    if abs(change) < 0.0005:
-        return "the same error as"
-    return f"{percent(abs(change), '')} {'less' if change < 0 else 'more'} error than"
+def _best(found: Standings, networks: Mapping[str, tuple[str, str]], wanted: Any) -> str | None:
+    return next((name for name in defined(found) if name in networks and wanted(networks[name])), None)
 
 
-def _seed_ranges(ledger: Ledger) -> dict[str, tuple[float, float]]:
-    table = skill(ledger, BASELINE, by=("forecaster", "seed"))
-    values: dict[str, list[float]] = {}
-    for name, value in zip(table["forecaster"], table["skill"], strict=True):
-        values.setdefault(name, []).append(float(value))
-    return {name: (min(several), max(several)) for name, several in values.items()}
+def _networks(ledger: Ledger, found: Standings) -> dict[str, tuple[str, str]]:
+    """Give family and decoder of each network that was compared."""
+    fits = ledger.fits[ledger.fits["forecaster"].isin(list(found.skill["forecaster"]))]
+    rows = zip(fits["forecaster"], fits["family"], fits["decoder"], strict=True)
+    return {name: (family, decoder) for name, family, decoder in rows if decoder or family in FAMILIES}
+
+
+def _skills(found: Standings) -> dict[str, Row]:
+    """Give skill and interval by name; nothing where they are not against seasonal naive."""
+    rows = {row["forecaster"]: row for row in _records(found.skill)}
+    return rows if BASELINE in rows else {}
+
+
+def _told(name: str, skills: Mapping[str, Row]) -> str:
+    return f"{name} ({percent(skills[name]['skill'])})" if name in skills else name
+
+
+def _amount(row: Row, known: str) -> str:
+    less = "less" if row["skill"] >= 0 else "more"
+    return f"{percent(abs(row['skill']), '')} {less} error ({known} interval {_range(row)})"
+
+
+def _range(row: Row) -> str:
+    return f"{percent(row['low'])} to {percent(row['high'])}"
+
+
+def _nor(others: Sequence[str]) -> str:
+    """Name the others that the first is not separated from, the baseline among them."""
+    if not others:
+        return ""
+    if len(others) <= _NAMED:
+        return f", nor between the first and {' or '.join(others)}"
+    among = f", {BASELINE} among them" if BASELINE in others else ""
+    return f", nor between the first and {len(others)} others{among}"
+
+
+def _reason(found: Standings) -> str:
+    told = next(
+        (note for note in found.notes if note.startswith("not reported: ")), "not reported: no error is defined"
+    )
+    return told.removeprefix("not reported: ").replace("the baseline", BASELINE)
+
+
+def _records(table: pd.DataFrame) -> list[Row]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]

@@ -85,10 +85,10 @@ def _ordinals(rows: Rows, name, calendar: Calendar) -> tuple[np.ndarray, np.ndar
     ordinals = np.zeros(len(rows), dtype="int64")
     if not there.any():
         return ordinals, there
-    some = pd.Series(given[there])
+    some: Any = given[there]
     if calendar.unit is None and pd.api.types.is_float_dtype(some.dtype) and (some % 1 == 0).all():
         some = some.astype("int64")  # whole numbers among which some were missing
-    stamps: pd.Index = read_stamps(pd.Series(some))[0]
+    stamps = read_stamps(some)[0]
     kind = kind_of(getattr(stamps, "unit", None), getattr(stamps, "tz", None))
     if kind != (own := kind_of(calendar.unit, calendar.zone)):
         raise FrameError(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from forecast.plots.attention import plot_attention, plot_attention_across_series, plot_attention_by_lag
     from forecast.plots.backtest import plot_backtest
     from forecast.plots.calibration import plot_calibration
+    from forecast.plots.context import plot_skill_by_context
     from forecast.plots.cost import plot_cost
     from forecast.plots.covariates import plot_covariates
     from forecast.plots.coverage import plot_coverage_by_step
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from forecast.plots.pit import plot_pit
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
+    from forecast.plots.skill_by_step import plot_skill_by_step
+    from forecast.plots.staleness import plot_skill_by_staleness
     from forecast.plots.tuning_curve import plot_tuning_curve
+    from forecast.plots.win_rates import plot_win_rates
 
 _HOMES = {
     "plot_alignments": "alignment",
@@ -55,7 +59,11 @@ _HOMES = {
     "plot_pit": "pit",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
+    "plot_skill_by_context": "context",
+    "plot_skill_by_staleness": "staleness",
+    "plot_skill_by_step": "skill_by_step",
     "plot_tuning_curve": "tuning_curve",
+    "plot_win_rates": "win_rates",
 }
 
 __all__ = [
@@ -81,7 +89,11 @@ __all__ = [
     "plot_pit",
     "plot_receptive_field",
     "plot_skill",
+    "plot_skill_by_context",
+    "plot_skill_by_staleness",
+    "plot_skill_by_step",
     "plot_tuning_curve",
+    "plot_win_rates",
 ]
 
 

@@ -29,18 +29,24 @@ from forecast.plots.style import (
 
 if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
+    from forecast.evaluation.statistics import Standings
 
 
-def plot_skill(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | None = None) -> Figure:
+def plot_skill(
+    ledger: Ledger, baseline: str = "SeasonalNaive", *, found: Standings | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the skill of each forecaster against `baseline`, grouped by family, best first; each seed is a dot.
 
     Skill is 1 - the geometric mean over series of the ratio of mean absolute errors: 20 % means a fifth less error than
     the baseline, 0 the same. The large mark is the skill of the error averaged over seeds. What is far worse than
     the baseline is drawn as an arrow at the edge; the number on the right is always exact.
 
+    `found` is what `standings(ledger, baseline)` gives: its intervals are drawn as bars.
+
     Raises ValueError where `baseline` is not in the ledger.
     """
     check_ledger(ledger)
+    bars = {} if found is None else _bars(found)
     table = skill(ledger, baseline)
     means = dict(zip(table["forecaster"], table["skill"].to_numpy(float), strict=True))
     seeds = skill(ledger, baseline, by=("forecaster", "seed"))
@@ -49,12 +55,14 @@ def plot_skill(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | No
     rows = _rows(means, family_of)
     with look():
         figure, ax = panel(ax, (7.0, 1.25 + 0.235 * len(rows)))
-        low, high = _limits(np.concatenate([list(means.values()), seeds["skill"].to_numpy(float)]))
+        edges = np.array([edge for interval in bars.values() for edge in interval], dtype=float)
+        low, high = _limits(np.concatenate([list(means.values()), seeds["skill"].to_numpy(float), edges]))
         ax.axvline(0, color=MUTED, linewidth=1.0, zorder=1)
         for at, (family, name) in enumerate(rows):
             if name is not None:
                 dots = seeds.loc[seeds["forecaster"] == name, "skill"].to_numpy(float)
                 _row(ax, at, name, means[name], dots, (low, high), colours[family])
+                _interval(ax, at, bars.get(name, (np.nan, np.nan)), (low, high))
         ax.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_yticks(range(len(rows)), [family if name is None else shorten(name, 38) for family, name in rows])
@@ -67,8 +75,9 @@ def plot_skill(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | No
         ax.xaxis.set_major_formatter(percent(None))
         ax.set_xlabel(f"skill: less absolute error than {shorten(baseline)} (right is better)")
         ax.set_title(f"Skill against {shorten(baseline)}: {extent(ledger)}")
-        if seeds["forecaster"].duplicated().any():
-            legend_below(ax, _keys())
+        some = seeds["forecaster"].duplicated().any()
+        if keys := _keys(some, bool(np.isfinite(list(bars.values())).any()), found):
+            legend_below(ax, keys)
     return figure
 
 
@@ -108,8 +117,31 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     return (low, high) if high - low > 1e-6 else (-0.05, 0.05)
 
 
-def _keys() -> list[Line2D]:
-    return [
-        Line2D([], [], linestyle="none", marker="o", color=MUTED, markersize=7.5, label="error averaged over seeds"),
-        Line2D([], [], linestyle="none", marker="o", color=MUTED, markersize=3.4, label="one seed"),
-    ]
+def _bars(found: Standings) -> dict[str, tuple[float, float]]:
+    rows = zip(found.skill["forecaster"], found.skill["low"], found.skill["high"], strict=True)
+    return {name: (low, high) for name, low, high in rows}
+
+
+def _interval(ax: Axes, at: int, interval: tuple[float, float], limits: tuple[float, float]) -> None:
+    """Draw an interval as a thin bar with ends, as far as the picture goes."""
+    low, high = np.clip(interval, *limits)
+    if not np.isfinite(low) or interval[1] < limits[0] or low == high:
+        return
+    ax.plot([low, high], [at, at], color=INK, linewidth=0.9, zorder=4, label="_interval")
+    ends = [end for end, whole in zip((low, high), interval, strict=True) if end == whole]
+    ax.plot(ends, [at] * len(ends), "|", color=INK, markersize=6, markeredgewidth=0.9, zorder=4, label="_interval")
+
+
+def _keys(seeds: bool, bars: bool, found: Standings | None) -> list[Line2D]:
+    keys = []
+    if seeds:
+        keys = [
+            Line2D(
+                [], [], linestyle="none", marker="o", color=MUTED, markersize=7.5, label="error averaged over seeds"
+            ),
+            Line2D([], [], linestyle="none", marker="o", color=MUTED, markersize=3.4, label="one seed"),
+        ]
+    if bars and found is not None:
+        over = f"{100 * found.confidence:.3g} % interval over {found.over}"
+        keys.append(Line2D([], [], color=INK, linewidth=0.9, label=over))
+    return keys

@@ -222,10 +222,10 @@ class ByHash(Sound):
 
     def _fit(self, panel):
         super()._fit(panel)
-        self.first_ = hash("a text") % 100_003 / 1000
+        self.share_ = hash("a text") % 100_003 / 1e6
 
     def _points(self, panel, origins):
-        return super()._points(panel, origins) + self.first_
+        return super()._points(panel, origins) * (1 + self.share_)
 
 
 class Forgetful(Sound):

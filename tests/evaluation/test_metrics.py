@@ -8,66 +8,11 @@ import pandas as pd
 import pytest
 
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.ledger.columns import FITS
 from forecast.evaluation.losses import interval_error
 from forecast.evaluation.metrics import DEFAULTS, METRICS, Averaged, coverage, interval_score, score
 from forecast.evaluation.skill import skill
 
 LEVELS = [f"{tenth / 10}" for tenth in range(1, 10)]
-STAMPS = pd.date_range("2022-01-01", periods=40, freq="D")
-RUNS = (("SeasonalNaive", 0), ("lstm", 4), ("lstm", 5), ("lstm", 6), ("tcn", 4), ("tcn", 5))
-
-
-def ledger_of(actuals, runs, scales=(1.0, 1.0)):
-    """A ledger of arrays: actuals (S, C, H); runs {(forecaster, seed): {column: (S, C, H) or a number}}; scales (S, C).
-
-    A run that gives `prediction` alone has it for the mean and every quantile too.
-    """
-    actuals = np.asarray(actuals, dtype=float)
-    series, cutoffs = actuals.shape[:2]
-    place = np.indices(actuals.shape).reshape(3, -1)  # (3, S * C * H)
-    blocks, fits = [], []
-    for (forecaster, seed), given in runs.items():
-        columns = dict.fromkeys(("prediction", "mean", *LEVELS), given["prediction"]) | given
-        block = pd.DataFrame(
-            {
-                "forecaster": forecaster,
-                "seed": seed,
-                "unique_id": [f"series {i}" for i in place[0]],
-                "cutoff": STAMPS[2 * place[1]],
-                "ds": STAMPS[2 * place[1] + place[2] + 1],
-                "step": place[2] + 1,
-                "y": actuals.ravel(),
-            }
-        )
-        for column, values in columns.items():
-            block[column] = np.broadcast_to(np.asarray(values, dtype=float), actuals.shape).ravel()
-        block["fit_cutoff"] = STAMPS[0]
-        blocks.append(block)
-        fits.append((forecaster, seed, STAMPS[0], "latent-state", "lstm", "direct", 10, 0.1, 0.2, series * cutoffs))
-    table = blocks[0][["unique_id", "cutoff"]].drop_duplicates().reset_index(drop=True)
-    for column, values in zip(("absolute", "squared"), scales, strict=True):
-        table[column] = np.broadcast_to(np.asarray(values, dtype=float), (series, cutoffs)).ravel()
-    fitted = pd.DataFrame(fits, columns=FITS)
-    return Ledger.of(pd.concat(blocks, ignore_index=True), table, fitted, season_length=1)
-
-
-def random_ledger():
-    """Holes in the actuals, one (series, cutoff) with none, scales that are zero and undefined; all columns differ."""
-    rng = np.random.default_rng(3)
-    shape = (3, 4, 5)
-    actuals = rng.normal(1, 2, shape)
-    actuals[rng.random(shape) < 0.2] = np.nan
-    actuals[1, 2] = np.nan
-    scales = rng.uniform(0.5, 2, (2, 3, 4))
-    scales[:, 0, 1] = 0
-    scales[0, 2, 3] = np.nan
-    runs = {
-        run: {"prediction": rng.normal(1, 2, shape), "mean": rng.normal(1, 2, shape)}
-        | dict(zip(LEVELS, np.sort(rng.normal(1, 2, (9, *shape)), axis=0), strict=True))
-        for run in RUNS
-    }
-    return ledger_of(actuals, runs, scales)
 
 
 def one(ledger, metric, forecaster="lstm"):
@@ -100,7 +45,15 @@ LOSS = {
     "interval_score": interval,
     "coverage": lambda row: float(row["0.1"] <= row["y"] <= row["0.9"]),
 }
-SCALE = {"mase": "absolute", "rmsse": "squared"}
+OTHERS = {
+    "width": lambda row: row["0.9"] - row["0.1"],
+    "mse": lambda row: (row["y"] - row["mean"]) ** 2,
+    "sql": LOSS["wql"],
+    "quantile_crps": LOSS["wql"],
+    "mape": lambda row: abs(row["y"] - row["prediction"]) / abs(row["y"]),
+    "smape": lambda row: 2 * abs(row["y"] - row["prediction"]) / (abs(row["y"]) + abs(row["prediction"])),
+}
+SCALE = {"mase": "absolute", "rmsse": "squared", "sql": "absolute"}
 ROOT = {"rmse", "rmsse"}
 
 
@@ -121,7 +74,7 @@ def series_twin(rows, scales, metric):
             cell = [row for row in rows if row["seed"] == seed and row["cutoff"] == cutoff and not math.isnan(row["y"])]
             scale = scales[rows[0]["unique_id"], cutoff][SCALE[metric]] if metric in SCALE else 1
             if cell and scale > 0:
-                by_cutoff.append(average([LOSS[metric](row) for row in cell]) / scale)
+                by_cutoff.append(average([(LOSS | OTHERS)[metric](row) for row in cell]) / scale)
         if by_cutoff:
             value = average(by_cutoff)
             by_seed.append(math.sqrt(value) if metric in ROOT else value)
@@ -163,20 +116,33 @@ GROUPINGS = [
 
 
 @pytest.mark.parametrize("by", GROUPINGS, ids="-".join)
-def test_every_metric_equals_its_naive_twin_by(by):
+def test_every_metric_equals_its_naive_twin_by(by, random_ledger):
     ledger = random_ledger()
     table = score(ledger, by=by)
-    groups = grouped(ledger, by)
+    groups, scales = grouped(ledger, by), scales_of(ledger)
     assert list(table) == [*by, *LOSS, "points", "undefined"]
     assert list(table[list(by)].itertuples(index=False, name=None)) == list(groups)
     for metric in LOSS:
-        expected = [twin(rows, scales_of(ledger), metric) for rows in groups.values()]
+        expected = [twin(rows, scales, metric) for rows in groups.values()]
+        np.testing.assert_allclose(table[metric], expected, rtol=1e-10, err_msg=metric)
+        assert np.isfinite(table[metric]).any()
+
+
+@pytest.mark.parametrize("by", [("forecaster",), ("forecaster", "ds"), ("seed", "forecaster")], ids="-".join)
+def test_metrics_that_are_asked_for_by_name_equal_their_naive_twins_by(by, random_ledger):
+    assert {*LOSS, *OTHERS} == set(METRICS)
+    ledger = random_ledger()
+    table = score(ledger, list(OTHERS), by=by)
+    groups, scales = grouped(ledger, by), scales_of(ledger)
+    assert list(table[list(by)].itertuples(index=False, name=None)) == list(groups)
+    for metric in OTHERS:
+        expected = [twin(rows, scales, metric) for rows in groups.values()]
         np.testing.assert_allclose(table[metric], expected, rtol=1e-10, err_msg=metric)
         assert np.isfinite(table[metric]).any()
 
 
 @pytest.mark.parametrize("by", GROUPINGS, ids="-".join)
-def test_points_and_undefined_cells_are_counted_once_however_many_seeds_by(by):
+def test_points_and_undefined_cells_are_counted_once_however_many_seeds_by(by, random_ledger):
     ledger = random_ledger()
     scales = scales_of(ledger)
     for counted, rows in zip(
@@ -192,21 +158,21 @@ def test_points_and_undefined_cells_are_counted_once_however_many_seeds_by(by):
         assert counted == (len(points), len(cells) - len(defined))
 
 
-def test_forecasters_have_equal_points_and_equal_undefined_cells():
+def test_forecasters_have_equal_points_and_equal_undefined_cells(random_ledger):
     table = score(random_ledger(), ["mase", "wql"])
     assert table["forecaster"].tolist() == ["SeasonalNaive", "lstm", "tcn"]
     assert table["points"].nunique() == 1
     assert table["undefined"].tolist() == [3, 3, 3]
 
 
-def test_scores_do_not_depend_on_the_order_of_rows():
+def test_scores_do_not_depend_on_the_order_of_rows(random_ledger):
     ledger = random_ledger()
     mixed = Ledger.of(ledger.forecasts.sample(frac=1, random_state=0), ledger.scales.iloc[::-1], ledger.fits, 1)
     one_way, other = (score(part).set_index("forecaster").sort_index() for part in (ledger, mixed))
     pd.testing.assert_frame_equal(one_way, other, rtol=1e-12)
 
 
-def test_scoring_changes_nothing_in_the_ledger():
+def test_scoring_changes_nothing_in_the_ledger(random_ledger):
     ledger = random_ledger()
     before = ledger.forecasts.copy()
     score(ledger)
@@ -217,7 +183,7 @@ def test_scoring_changes_nothing_in_the_ledger():
 # Worked by hand.
 
 
-def test_a_small_table_worked_by_hand():
+def test_a_small_table_worked_by_hand(ledger_of):
     ledger = ledger_of(
         actuals=[[[1, 3], [5, np.nan]]],
         runs={("lstm", 0): {"prediction": [[[2, 1], [9, 7]]], "mean": [[[2, 2], [8, 7]]]}},
@@ -240,25 +206,25 @@ def test_a_small_table_worked_by_hand():
     ("y", "score_of_it", "covered"),
     [(0, 2, 1), (1, 2, 1), (-1, 2, 1), (3, 2 + 10 * 2, 0), (-1.5, 2 + 10 * 0.5, 0)],
 )
-def test_the_interval_from_minus_one_to_one_is_closed_and_pays_tenfold_for_what_lies_outside(y, score_of_it, covered):
+def test_the_interval_is_closed_and_pays_tenfold_for_what_lies_outside(y, score_of_it, covered, ledger_of):
     bounds = {"0.1": -1, "0.9": 1} | dict.fromkeys(LEVELS[1:-1], 0)
     ledger = ledger_of([[[y]]], {("lstm", 0): {"prediction": 0} | bounds})
     assert one(ledger, "interval_score") == pytest.approx(score_of_it)
     assert one(ledger, "coverage") == covered
 
 
-def test_the_root_is_taken_after_the_mean_over_cutoffs_and_before_the_mean_over_seeds():
+def test_the_root_is_taken_after_the_mean_over_cutoffs_and_before_the_mean_over_seeds(ledger_of):
     ledger = ledger_of([[[0], [0]]], {("lstm", 0): {"prediction": [[[0], [2]]]}, ("lstm", 1): {"prediction": 4}})
     assert one(ledger, "rmse") == (math.sqrt(2) + 4) / 2
 
 
-def test_a_series_weighs_the_same_in_an_average_and_by_its_size_when_pooled():
+def test_a_series_weighs_the_same_in_an_average_and_by_its_size_when_pooled(ledger_of):
     ledger = ledger_of([[[100]], [[1]]], {("lstm", 0): {"prediction": [[[90]], [[2]]]}})
     assert one(ledger, "mae") == (10 + 1) / 2
     assert one(ledger, "wape") == 11 / 101
 
 
-def test_a_cutoff_with_fewer_observed_steps_weighs_the_same():
+def test_a_cutoff_with_fewer_observed_steps_weighs_the_same(ledger_of):
     ledger = ledger_of([[[0, 0], [0, np.nan]]], {("lstm", 0): {"prediction": [[[1, 1], [4, 100]]]}})
     assert one(ledger, "mae") == (1 + 4) / 2
 
@@ -273,7 +239,7 @@ def test_a_cutoff_with_fewer_observed_steps_weighs_the_same():
         ("0.9", 3.05, {"wql", "interval_score", "coverage"}),
     ],
 )
-def test_only_the_metrics_of_its_functional_read_the_column(column, moved_to, readers):
+def test_only_the_metrics_of_its_functional_read_the_column(column, moved_to, readers, ledger_of):
     given = {"prediction": 1, "mean": 1} | {level: place - 4 for place, level in enumerate(LEVELS)}
     before, after = (
         score(ledger_of([[[-3.7, 3, 3.1]]], {("lstm", 0): run})).iloc[0] for run in (given, given | {column: moved_to})
@@ -284,20 +250,20 @@ def test_only_the_metrics_of_its_functional_read_the_column(column, moved_to, re
 # Undefined is NaN, for everyone, and counted.
 
 
-def test_a_constant_history_leaves_the_scaled_errors_undefined_and_nothing_else():
+def test_a_constant_history_leaves_the_scaled_errors_undefined_and_nothing_else(ledger_of):
     ledger = ledger_of([[[1, 2]]], {("lstm", 0): {"prediction": 3}}, scales=(0, 0))
     row = score(ledger).iloc[0]
     assert set(row.index[row.isna()]) == {"mase", "rmsse"}
     assert (row["points"], row["undefined"]) == (2, 1)
 
 
-def test_a_perfect_forecast_of_a_constant_series_is_undefined_not_zero():
+def test_a_perfect_forecast_of_a_constant_series_is_undefined_not_zero(ledger_of):
     ledger = ledger_of([[[5, 5]]], {("lstm", 0): {"prediction": 5}}, scales=(0, 0))
     assert math.isnan(one(ledger, "mase"))
     assert one(ledger, "mae") == 0
 
 
-def test_a_history_too_short_for_a_scale_is_left_out_for_all():
+def test_a_history_too_short_for_a_scale_is_left_out_for_all(ledger_of):
     scales = ([[np.nan, 2]], [[np.nan, 4]])
     runs = {("lstm", 0): {"prediction": [[[9], [2]]]}, ("tcn", 0): {"prediction": [[[0], [4]]]}}
     table = score(ledger_of([[[0], [0]]], runs, scales))
@@ -306,32 +272,32 @@ def test_a_history_too_short_for_a_scale_is_left_out_for_all():
     assert table["undefined"].tolist() == [1, 1]
 
 
-def test_actuals_that_are_all_zero_leave_the_pooled_errors_undefined_and_nothing_else():
+def test_actuals_that_are_all_zero_leave_the_pooled_errors_undefined_and_nothing_else(ledger_of):
     row = score(ledger_of([[[0, 0]]], {("lstm", 0): {"prediction": 3}})).iloc[0]
     assert set(row.index[row.isna()]) == {"wape", "wql"}
     assert (row["points"], row["undefined"]) == (2, 0)
 
 
-def test_without_a_point_everything_is_undefined():
+def test_without_a_point_everything_is_undefined(ledger_of):
     row = score(ledger_of([[[np.nan, np.nan]]], {("lstm", 0): {"prediction": 3}})).iloc[0]
     assert row[list(DEFAULTS)].isna().all()
     assert (row["points"], row["undefined"]) == (0, 1)
 
 
-def test_a_series_without_a_point_is_left_out_of_the_mean_over_series():
+def test_a_series_without_a_point_is_left_out_of_the_mean_over_series(ledger_of):
     ledger = ledger_of([[[np.nan]], [[1]]], {("lstm", 0): {"prediction": [[[9]], [[3]]]}})
     row = score(ledger).iloc[0]
     assert row["mae"] == row["rmse"] == 2
     assert (row["points"], row["undefined"]) == (1, 1)
 
 
-def test_pooled_metrics_alone_still_count_cells_without_a_point():
+def test_pooled_metrics_alone_still_count_cells_without_a_point(ledger_of):
     ledger = ledger_of([[[np.nan]], [[1]]], {("lstm", 0): {"prediction": 3}}, scales=(0, 0))
     assert score(ledger, ["wape"]).iloc[0].to_dict() == {"forecaster": "lstm", "wape": 2, "points": 1, "undefined": 1}
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_missing_actual_scores_as_if_the_row_were_not_there(metric):
+def test_a_missing_actual_scores_as_if_the_row_were_not_there(metric, ledger_of):
     """Other libraries count it as a miss in the coverage and as a hit in the interval score."""
     spread = {level: place - 4 for place, level in enumerate(LEVELS)}
     run = {"prediction": 0.5} | spread
@@ -342,7 +308,7 @@ def test_a_missing_actual_scores_as_if_the_row_were_not_there(metric):
 
 @pytest.mark.parametrize("column", ["prediction", "mean", "0.3"])
 @pytest.mark.parametrize("table", [score, partial(skill, baseline="lstm")], ids=["score", "skill"])
-def test_a_forecaster_that_fails_on_the_hard_point_is_refused_not_skipped(table, column):
+def test_a_forecaster_that_fails_on_the_hard_point_is_refused_not_skipped(table, column, ledger_of):
     ledger = ledger_of([[[1, 2, 100]]], {("lstm", 0): {"prediction": [[[1, 2, 50]]]}})
     forecasts = ledger.forecasts.copy()
     forecasts.loc[2, column] = np.nan
@@ -350,7 +316,7 @@ def test_a_forecaster_that_fails_on_the_hard_point_is_refused_not_skipped(table,
         table(Ledger.of(forecasts, ledger.scales, ledger.fits, 1))
 
 
-def test_keys_that_one_forecaster_lacks_are_refused_before_any_score():
+def test_keys_that_one_forecaster_lacks_are_refused_before_any_score(random_ledger):
     ledger = random_ledger()
     with pytest.raises(ValueError, match="lacks the row"):
         score(Ledger.of(ledger.forecasts.iloc[:-1], ledger.scales, ledger.fits, 1))
@@ -359,7 +325,7 @@ def test_keys_that_one_forecaster_lacks_are_refused_before_any_score():
 # Metrics of one's own.
 
 
-def test_any_two_levels_make_an_interval():
+def test_any_two_levels_make_an_interval(random_ledger):
     ledger = random_ledger()
     table = score(ledger, {"wide": coverage(), "narrow": coverage(0.3, 0.7), "lower half": coverage(0.1, 0.5)})
     default = score(ledger, ["coverage"])
@@ -369,7 +335,7 @@ def test_any_two_levels_make_an_interval():
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.1, 0.9), (0.2, 0.5), (0.6, 0.7)])
-def test_the_interval_score_is_the_two_pinball_losses_each_over_what_it_leaves_out(lower, upper):
+def test_the_interval_score_is_the_two_pinball_losses_each_over_what_it_leaves_out(lower, upper, random_ledger):
     ledger = random_ledger()
     rows = ledger.runs[1]
     of_it = ledger.forecasts[lambda table: (table["forecaster"] == rows.forecaster) & (table["seed"] == rows.seed)]
@@ -380,14 +346,14 @@ def test_the_interval_score_is_the_two_pinball_losses_each_over_what_it_leaves_o
     np.testing.assert_allclose(interval_error(rows, lower, upper).ravel(), expected, rtol=1e-9)
 
 
-def test_a_loss_of_ones_own_is_averaged_like_the_others():
+def test_a_loss_of_ones_own_is_averaged_like_the_others(random_ledger):
     ledger = random_ledger()
     halved = Averaged(lambda run: np.abs(run.y - run.median) / 2, scale="absolute")
     table = score(ledger, {"half": halved, "mase": METRICS["mase"]})
     np.testing.assert_allclose(2 * table["half"], table["mase"])
 
 
-def test_names_choose_metrics_and_their_order():
+def test_names_choose_metrics_and_their_order(random_ledger):
     assert list(score(random_ledger(), ["wql", "mae"])) == ["forecaster", "wql", "mae", "points", "undefined"]
     assert list(score(random_ledger(), "mae", by="forecaster")) == ["forecaster", "mae", "points", "undefined"]
 
@@ -406,12 +372,12 @@ def test_names_choose_metrics_and_their_order():
         ({"by": ("forecaster", "step", "step")}, r"each once; got"),
     ],
 )
-def test_what_does_not_exist_is_refused_by_name(arguments, message):
+def test_what_does_not_exist_is_refused_by_name(arguments, message, random_ledger):
     with pytest.raises(ValueError, match=message):
         score(random_ledger(), **arguments)
 
 
-def test_what_is_no_ledger_and_no_metric_is_named():
+def test_what_is_no_ledger_and_no_metric_is_named(random_ledger):
     ledger = random_ledger()
     for ask in (score, skill):
         with pytest.raises(TypeError, match="`ledger` is a DataFrame; give the Ledger that `backtest` gives"):
@@ -427,7 +393,7 @@ def test_an_interval_lies_between_two_rising_levels(interval, lower, upper):
         interval(lower, upper)
 
 
-def test_a_ledger_without_quantiles_has_point_scores_only():
+def test_a_ledger_without_quantiles_has_point_scores_only(random_ledger):
     ledger = random_ledger()
     points = Ledger.of(ledger.forecasts.drop(columns=LEVELS), ledger.scales, ledger.fits, 1)
     assert score(points, ["mae"]).equals(score(ledger, ["mae"]))
@@ -472,7 +438,7 @@ def skill_twin(ledger, by, baseline, floor=0.01):
     "by", [("forecaster",), ("forecaster", "step"), ("forecaster", "seed"), ("cutoff", "forecaster")]
 )
 @pytest.mark.parametrize("baseline", ["SeasonalNaive", "lstm"])
-def test_skill_equals_its_naive_twin(by, baseline):
+def test_skill_equals_its_naive_twin(by, baseline, random_ledger):
     ledger = random_ledger()
     table = skill(ledger, baseline, by)
     expected = skill_twin(ledger, by, baseline)
@@ -481,20 +447,24 @@ def test_skill_equals_its_naive_twin(by, baseline):
     np.testing.assert_allclose(table["skill"], list(expected.values()), rtol=1e-10, atol=1e-12)
 
 
-def skills(actuals, errors, **options):
-    """The table of skill for errors {forecaster: one for each series} over one cutoff and step."""
-    actuals = np.full((len(next(iter(errors.values()))), 1, 1), float(actuals))
-    runs = {(name, 0): {"prediction": actuals + np.reshape(values, (-1, 1, 1))} for name, values in errors.items()}
-    return skill(ledger_of(actuals, runs), **options).set_index("forecaster")
+@pytest.fixture(name="skills")
+def _skills(ledger_of):
+    def skills(actuals, errors, **options):
+        """The table of skill for errors {forecaster: one for each series} over one cutoff and step."""
+        actuals = np.full((len(next(iter(errors.values()))), 1, 1), float(actuals))
+        runs = {(name, 0): {"prediction": actuals + np.reshape(values, (-1, 1, 1))} for name, values in errors.items()}
+        return skill(ledger_of(actuals, runs), **options).set_index("forecaster")
+
+    return skills
 
 
-def test_skill_is_one_minus_the_geometric_mean_of_ratios():
+def test_skill_is_one_minus_the_geometric_mean_of_ratios(skills):
     table = skills(5, {"SeasonalNaive": [2, 4], "lstm": [1, 8], "tcn": [1, 1]})
     assert table["skill"].tolist() == pytest.approx([0, 0, 1 - math.sqrt(1 / 8)])
     assert table["series"].tolist() == [2, 2, 2]
 
 
-def test_skill_of_two_against_each_other_is_reciprocal():
+def test_skill_of_two_against_each_other_is_reciprocal(skills):
     errors = {"lstm": [1, 3, 2], "tcn": [2, 1, 5]}
     one_way = skills(5, errors, baseline="lstm").loc["tcn", "skill"]
     other = skills(5, errors, baseline="tcn").loc["lstm", "skill"]
@@ -515,7 +485,7 @@ def test_skill_of_two_against_each_other_is_reciprocal():
     ],
     ids=["no one errs", "the baseline alone does not err", "one forecaster does not err", "nothing is left"],
 )
-def test_skill_where_errors_are_zero(errors, expected, series, undefined, clipped):
+def test_skill_where_errors_are_zero(errors, expected, series, undefined, clipped, skills):
     table = skills(5, errors)
     np.testing.assert_allclose(table["skill"], expected, atol=1e-12)
     assert table["series"].tolist() == [series] * 3
@@ -523,7 +493,7 @@ def test_skill_where_errors_are_zero(errors, expected, series, undefined, clippe
     assert table["clipped"].tolist() == clipped
 
 
-def test_a_series_that_was_never_observed_has_no_part_in_skill():
+def test_a_series_that_was_never_observed_has_no_part_in_skill(ledger_of):
     ledger = ledger_of(
         [[[np.nan]], [[0]]], {("SeasonalNaive", 0): {"prediction": 4}, ("lstm", 0): {"prediction": [[[9]], [[1]]]}}
     )
@@ -532,13 +502,13 @@ def test_a_series_that_was_never_observed_has_no_part_in_skill():
     assert table["undefined"].tolist() == [1, 1]
 
 
-def test_a_lower_floor_lets_a_better_forecast_count():
+def test_a_lower_floor_lets_a_better_forecast_count(skills):
     errors = {"SeasonalNaive": [1.0], "lstm": [0.001]}
     assert skills(5, errors).loc["lstm", "skill"] == pytest.approx(0.99)
     assert skills(5, errors, floor=1e-4).loc["lstm", "skill"] == pytest.approx(0.999)
 
 
-def test_a_seed_is_compared_with_the_mean_of_the_baselines_seeds():
+def test_a_seed_is_compared_with_the_mean_of_the_baselines_seeds(ledger_of):
     runs = {("lstm", 0): {"prediction": 1}, ("lstm", 1): {"prediction": 3}, ("tcn", 7): {"prediction": 1}}
     table = skill(ledger_of([[[0]]], runs), "lstm", ("forecaster", "seed"))
     assert table["skill"].tolist() == pytest.approx([1 - 1 / 2, 1 - 3 / 2, 1 - 1 / 2])
@@ -552,6 +522,6 @@ def test_a_seed_is_compared_with_the_mean_of_the_baselines_seeds():
         ({"by": ("unique_id",)}, "`by` must have `forecaster`"),
     ],
 )
-def test_skill_refuses(arguments, message):
+def test_skill_refuses(arguments, message, random_ledger):
     with pytest.raises(ValueError, match=message):
         skill(random_ledger(), **arguments)

@@ -62,6 +62,9 @@ def faults(path):
         ("n_folds: 8", "n_folds: eight", "4:17: plan.n_folds: should be a whole number, or null; got 'eight'"),
         ("n_folds: 8", "n_folds: 8, refit: nevr", "4:27: plan.refit: should be 'every', or 'never', or a whole number"),
         ("n_folds: 8", "cutoffs: [2013-06-01]", "4:39: plan.stride: `stride` belongs to `n_folds`"),
+        ("n_folds: 8", "n_folds: 8, gap: two", "4:25: plan.gap: should be a whole number; got 'two'"),
+        ("stride: 72", "stride: soon", "4:28: plan.stride: `stride` is 'soon'; allowed: a number of steps, or a time"),
+        ("n_folds: 8, stride: 72", "split: [1, 2]", "4:15: plan.split: `split` is [1, 2]; allowed: how many rows"),
         ("n_folds: 8", "n_folds: 8, horizon: 3", "4:20: plan.horizon: is set by `horizon` of the experiment"),
         ("Naive:", "Naiv:", "7:3: forecasters.Naiv: unknown forecaster 'Naiv'; did you mean 'Naive'? known: Drift,"),
         (

@@ -11,11 +11,13 @@ from forecast.evaluation.metrics import error_of
 from forecast.evaluation.statistics.errors import Errors
 
 
-def errors_of(ledger: Ledger, baseline: str, metric: str | Averaged | Pooled, floor: float = 0.01) -> Errors:
+def errors_of(
+    ledger: Ledger, baseline: str, metric: str | Averaged | Pooled, floor: float = 0.01, step: int = 0
+) -> Errors:
     """Give the errors of all runs by series and fold, those of one forecaster's seeds beside each other.
 
-    Raises TypeError for what is no ledger; ValueError for a baseline that is not in it, a metric that is no error, and
-    a `floor` outside (0, 1).
+    At one step or, for 0, averaged over all. Raises TypeError for what is no ledger; ValueError for a baseline that is
+    not in it, a metric that is no error, a `floor` outside (0, 1), and a step that is not forecast.
     """
     check(ledger)
     if baseline not in ledger.forecasters:
@@ -30,7 +32,7 @@ def errors_of(ledger: Ledger, baseline: str, metric: str | Averaged | Pooled, fl
     series = np.unique(points.series)  # not those that take part in no fold
     runs = [place for name in names for place, run in enumerate(ledger.runs) if run.forecaster == name]
     return Errors(
-        values=cube(points, cell_means(ledger, chosen))[runs][:, series],
+        values=cube(points, cell_means(ledger, chosen, step))[runs][:, series],
         names=names,
         seeds=tuple(len(ledger.of_forecaster(name)) for name in names),
         ids=tuple(points.ids[series]),

@@ -86,6 +86,7 @@ def standings(
     confidence: float = 0.95,
     floor: float = 0.01,
     seed: int = 0,
+    step: int = 0,
 ) -> Standings:
     """Say how forecasters stand to a baseline and to each other, and how sure that is.
 
@@ -110,6 +111,8 @@ def standings(
         How many resamples, and which.
     confidence
         Level of the intervals, and that at which forecasters are `separated`.
+    step
+        The step ahead whose errors are compared; 0 for the mean over all.
 
     Raises
     ------
@@ -120,11 +123,11 @@ def standings(
     check_draws(resamples, confidence, seed)
     if over not in (allowed := ("series and time", "series", "time")):
         raise ValueError(f"`over` is {over!r}; allowed: {', '.join(map(repr, allowed))}")
-    whole = errors_of(ledger, baseline, metric, floor)
+    whole = errors_of(ledger, baseline, metric, floor, step)
     errors = whole.defined()
     _, series, folds = errors.values.shape
     group = _groups(errors.ids, clusters)
-    block = _block(folds, overlap(ledger.points), block)
+    block = _block(folds, overlap(ledger.points, step), block)
     estimable = {"series": len(set(group)) > 1, "time": folds >= LEAST_BLOCKS * block}
     drawn = [way for way in estimable if way in over and estimable[way]]
     notes = []
@@ -147,7 +150,7 @@ def standings(
     )
     skill, pairs = _tables(errors, logs, wins, confidence)
     return Standings(
-        estimand=Estimand(f"difference in {name_of(metric)}", series, folds, refit(ledger)),
+        estimand=Estimand(f"difference in {name_of(metric)}{f' at step {step}' if step else ''}", series, folds, refit(ledger)),
         skill=skill,
         pairs=pairs,
         over=" and ".join(drawn),

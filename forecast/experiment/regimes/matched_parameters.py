@@ -24,7 +24,7 @@ from forecast.experiment.work import Work
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
 
-_AROUND = 1.5  # sizes that are looked at lie within this factor of the one that is aimed at
+_AROUND = (1.3, 2.0, 4.0)  # sizes are looked for within these factors of the one aimed at, the next if need be
 _WIDEST, _COARSEST = 1 << 14, 256  # no width above; no steps of allowed widths longer than this
 
 
@@ -78,15 +78,19 @@ class MatchedParameters(Regime):
         if faults:
             return None
         target = given[self.of].parameters if self.of else median(size.parameters for size in given.values())
-        least, most = target / _AROUND, target * _AROUND
-        sizes = {label: list(sizes_of(one, case.panel, least, most)) for label, one in held.items()}
-        if self.of:
-            sizes[self.of] = [given[self.of]]
+        sizes, found = {}, {}
+        for around in _AROUND[:1] if self.of else _AROUND:
+            sizes = {
+                label: [given[label]] if label == self.of else list(sizes_of(one, case.panel, target, around))
+                for label, one in held.items()
+            }
+            found = agreeing(sizes, target, self.within) if all(sizes.values()) else {}
+            if found and _apart(found) <= self.within:
+                break
         if empty := [label for label in sizes if not sizes[label]]:
             faults += [Fault(("forecasters", label), _none_near(held[label], case.panel, target)) for label in empty]
             return None
-        found = agreeing(sizes, target, self.within)
-        if spread(size.parameters for size in found.values()) > self.within:
+        if _apart(found) > self.within:
             # The one in whose steps the target lies worst.
             label = max(found, key=lambda label: abs(math.log(found[label].parameters / target)))
             faults.append(Fault(("forecasters", label), self._unmet(label, sizes[label], found, target)))
@@ -99,7 +103,7 @@ class MatchedParameters(Regime):
         below = [size for size in sizes if size.parameters <= target][-1:]
         above = [size for size in sizes if size.parameters > target][:1]
         near = " and ".join(f"{size.parameters:,} at width {size.width}" for size in below + above)
-        takes = spread(size.parameters for size in found.values())
+        takes = _apart(found)
         aim = f"the {target:,.0f} of {self.of!r}" if self.of else f"the median of {target:,.0f}"
         return (
             f"parameters cannot be matched within {percent(self.within, '')} by widths alone: next to {aim} this "
@@ -108,9 +112,9 @@ class MatchedParameters(Regime):
         )
 
 
-def sizes_of(held: Network, panel: Panel, least: float, most: float) -> Iterator[Size]:
-    """Give all sizes between two numbers of parameters that a network can have by its width, rising."""
-    fresh = deepcopy(held.network)
+def sizes_of(held: Network, panel: Panel, target: float, around: float) -> Iterator[Size]:
+    """Give all sizes within a factor of a number of parameters that a network can have by its width, rising."""
+    fresh, least, most = deepcopy(held.network), target / around, target * around
 
     @cache
     def size_from(width: int) -> Size | None:
@@ -144,9 +148,6 @@ def agreeing(sizes: Mapping[str, Sequence[Size]], target: float, within: float) 
     Where they agree nowhere, those that agree best. `sizes` rise; each has one at least.
     """
 
-    def apart(choice: Mapping[str, Size]) -> float:
-        return spread(size.parameters for size in choice.values())
-
     def away(choice: Mapping[str, Size]) -> float:
         return abs(median(math.log(size.parameters / target) for size in choice.values()))
 
@@ -156,8 +157,12 @@ def agreeing(sizes: Mapping[str, Sequence[Size]], target: float, within: float) 
         company = {label: next((s for s in some if s.parameters >= lowest), None) for label, some in sizes.items()}
         choices.append({label: size for label, size in company.items() if size is not None})
     choices = [choice for choice in choices if len(choice) == len(sizes)]
-    agreed = [choice for choice in choices if apart(choice) <= within]
-    return min(agreed, key=away) if agreed else min(choices, key=apart)
+    agreed = [choice for choice in choices if _apart(choice) <= within]
+    return min(agreed, key=away) if agreed else min(choices, key=_apart)
+
+
+def _apart(choice: Mapping[str, Size]) -> float:
+    return spread(size.parameters for size in choice.values())
 
 
 def _width(held: Network, size: Size) -> dict[str, int]:
@@ -165,7 +170,7 @@ def _width(held: Network, size: Size) -> dict[str, int]:
 
 
 def _none_near(held: Network, panel: Panel, target: float) -> str:
-    smallest = next(sizes_of(held, panel, 1, math.inf), None)
+    smallest = next(sizes_of(held, panel, 1, math.inf), None)  # of all
     least = f"; its smallest has {smallest.parameters:,} at width {smallest.width}" if smallest else ""
     return (
         f"no width gives this network about {target:,.0f} parameters, as the others have{least}. Give it another "

@@ -51,9 +51,7 @@ def _by_density(space: Space, forecaster: Forecaster, seed: int, number: int, tr
 
     names = names_in(space, forecaster)
     distributions = {full: _distribution(space[name]) for name, full in names.items()}
-    sampler = optuna.samplers.TPESampler(
-        seed=seed + number, n_startup_trials=0, multivariate=True, warn_independent_sampling=False
-    )
+    sampler = optuna.samplers.TPESampler(seed=seed + number, n_startup_trials=0)
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

@@ -10,7 +10,7 @@ from forecast.evaluation.ledger.columns import FITS
 DAYS = pd.date_range("2022-01-01", periods=400, freq="D")
 
 
-def make_ledger(errors, *, horizon=1, stride=None, refit="every", networks=(), scale=1.0):
+def make_ledger(errors, *, horizon=1, stride=None, gap=0, refit="every", networks=(), scale=1.0):
     """A ledger of the absolute errors {(forecaster, seed): (series, folds)}, the same at all steps; y is 0.
 
     NaN is a y that was not observed, for all forecasters.
@@ -32,7 +32,7 @@ def make_ledger(errors, *, horizon=1, stride=None, refit="every", networks=(), s
                 key = (forecaster, seed, f"series {i}", DAYS[cutoff])
                 y, said = (np.nan, 0.0) if np.isnan(error) else (0.0, error)
                 rows += [
-                    (*key, DAYS[cutoff + step], step, y, said, said, DAYS[fitted[fold]])
+                    (*key, DAYS[cutoff + gap + step], step, y, said, said, DAYS[fitted[fold]])
                     for step in range(1, horizon + 1)
                 ]
         kind = ("latent-state", "lstm", "direct") if forecaster in networks else ("baseline", "", "")

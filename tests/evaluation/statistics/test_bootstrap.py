@@ -183,7 +183,7 @@ def test_intervals_cover_what_they_promise_under_a_shock_common_to_all_series(fo
             covered[place] += low[0] <= 0 <= high[0]
     both, series_alone = covered / 400
     print(f"{folds} folds, shock {shock}: two-way {both:.3f}, series alone {series_alone:.3f}")
-    assert 0.90 <= both <= 0.98
+    assert 0.90 <= both <= 0.97
     assert shock == 0 or series_alone < 0.75
 
 
