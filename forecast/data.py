@@ -16,6 +16,13 @@ from forecast.origins import origins_of
 from forecast.windows import Batch, GroupIndex, WindowIndex, Windows
 
 
+def last_to_train(panel: Panel, validation_length: int) -> int:
+    """Give the last ordinal before the labels of validation, which end with the last value of a panel."""
+    # Rows at the end that hold no value yet would be no validation.
+    last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
+    return int(last.max()) - validation_length
+
+
 class RandomBatches(IterableDataset):
     """An endless supply of ready batches drawn at random; each call of `iter` goes on where the last one was."""
 
@@ -97,9 +104,7 @@ class WindowDataModule(LightningDataModule):
         self.batch_size = batch_size
         self.batches = batches
         self.seed = seed
-        # Rows at the end that hold no value yet would be no validation.
-        last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
-        split = int(last.max()) - validation_length  # last ordinal before the labels of validation
+        split = last_to_train(panel, validation_length)
         training = _training_index(panel, context_length, horizon, patch_length, split - embargo)
         validation = _validation_index(panel, horizon, split)
         self.training, self.validation = (

@@ -148,8 +148,11 @@ class Encoding:
     features: int = 0
 
     @classmethod
-    def of(cls, panel: Panel, calendar: tuple[str, ...]) -> "Encoding | None":
-        """Learn from the panel of a fit; None where there is nothing to read."""
+    def of(cls, panel: Panel, calendar: tuple[str, ...], last: int | None = None) -> "Encoding | None":
+        """Learn from the panel of a fit, up to the calendar ordinal `last`; None where there is nothing to read.
+
+        What comes after it is for validation, which would be no test of what it has taught.
+        """
         features = calendar_features(panel.calendar, calendar, np.zeros(1, "int64")).shape[1] if calendar else 0
         given, parts = panel.covariates, {}
         if given is not None and given.late is not None:  # what came after the last row teaches nothing
@@ -157,9 +160,11 @@ class Encoding:
             given = panel.covariates
         if given is not None:
             static = np.ones(len(given.static.numbers), dtype=bool)
-            past = _owned(len(given.past.numbers), panel.starts, panel.stops)
+            ends = panel.last if last is None else np.minimum(panel.last, last)
+            stops = np.clip(panel.starts + ends + 1 - panel.first, panel.starts, panel.stops)
+            past = _owned(len(given.past.numbers), panel.starts, stops)
             # Up to the last row: the units of a fit do not depend on how much is known ahead.
-            stops = np.clip(given.starts + panel.last + 1 - given.first, given.starts, given.stops)
+            stops = np.clip(given.starts + ends + 1 - given.first, given.starts, given.stops)
             known = _owned(len(given.known.numbers), given.starts, stops)
             tables = {"static": (given.static, static), "past": (given.past, past), "known": (given.known, known)}
             parts = {role: Part.of(*table) for role, table in tables.items()}

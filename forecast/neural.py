@@ -16,7 +16,7 @@ from lightning.pytorch import Callback, Trainer
 
 from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
 from forecast.checkpoint import Checkpoint, fit_of
-from forecast.data import WindowDataModule
+from forecast.data import WindowDataModule, last_to_train
 from forecast.encoding import Encoding
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel, as_panel
@@ -308,7 +308,8 @@ class NeuralForecaster(Forecaster):
         self.decoder_ = _config(self.decoder, "decoder", DECODERS, Decoder)
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
-        self.encoding_ = Encoding.of(panel, feature_names(panel.calendar, self.calendar) if self.calendar else ())
+        features = feature_names(panel.calendar, self.calendar) if self.calendar else ()
+        self.encoding_ = Encoding.of(panel, features, last_to_train(panel, self._validation_length(panel)))
 
     def _network(self) -> ForecastNetwork:
         return ForecastNetwork(

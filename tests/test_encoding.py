@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+from forecast import NeuralForecaster, Training
 from forecast.encoding import Category, Encoded, Encoding, Number, Part
 from forecast.frame import FrameError, Roles, check_frame
 from forecast.frame.features import calendar_features
@@ -69,6 +70,18 @@ def test_the_fit_reads_only_rows_of_its_series():
     own = frame[frame["unique_id"] == "a"].head(10)
     assert rain.location == pytest.approx(own["rain"].mean(), rel=1e-5)
     assert returns.location == pytest.approx(own["returns"].mean(), rel=1e-5)
+
+
+def test_rows_for_validation_teach_neither_units_nor_categories():
+    """Poisoned in the last rows, which a fit holds back, a column is learned as it was."""
+    frame = frame_of(lengths=(30, 30, 30))
+    late = frame["ds"] > frame["ds"].max() - pd.Timedelta(days=6)
+    poisoned = frame.assign(price=frame["price"].mask(late, 1e6), kind=frame["kind"].mask(late, "odd"))
+    forecaster = NeuralForecaster("identity", 3, training=Training(steps=1, validation_length=6))
+    learned = [forecaster.fit(one, roles=ROLES).encoding_ for one in (frame, poisoned)]
+    assert learned[0] == learned[1]
+    other = poisoned.assign(price=poisoned["price"] + 1.0)
+    assert forecaster.fit(other, roles=ROLES).encoding_ != learned[0]
 
 
 def test_a_number_that_does_not_move_has_a_scale_to_divide_by():

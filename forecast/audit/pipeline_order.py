@@ -82,8 +82,10 @@ def the_year_does_not_matter(subject: Subject) -> Verdict:
         return Verdict(None, "the stamps of the data follow no rule by which they could be moved")
     season = subject.pattern.season_length or 1
     steps = lcm(season, calendar.season_length)
-    ordinals = _ordinals(calendar, pd.Series(subject.frame["ds"]))
-    moved = subject.frame.assign(ds=calendar.stamps(ordinals + steps))
+    moved = subject.frame.copy()
+    for column in ("ds", *subject.roles.issues()):
+        there = moved[column].notna().to_numpy()
+        moved.loc[there, column] = calendar.stamps(_ordinals(calendar, pd.Series(moved.loc[there, column])) + steps)
     cutoffs = [subject.stamp(cutoff, steps) for cutoff in subject.cutoffs]
     table = subject.folds(moved, cutoffs=cutoffs)
     back = dict(zip(cutoffs, subject.cutoffs, strict=True))

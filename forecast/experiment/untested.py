@@ -34,7 +34,7 @@ def untested(
 def _of_data(found: Standings) -> list[str]:
     told = []
     if "series" not in found.over:
-        told.append(f"Other series: {count(found.estimand.series, 'series').replace('seriess', 'series')} cannot tell.")
+        told.append(f"Other series: {found.estimand.series} cannot tell; intervals do not cover them.")
     if "time" not in found.over:
         told.append(
             f"Another period: {count(found.estimand.cutoffs, 'cutoff')} cannot tell; intervals do not cover it."

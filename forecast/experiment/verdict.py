@@ -13,7 +13,7 @@ import pandas as pd
 from forecast.evaluation.effects import DIRECT, FAMILIES, LATENT, REFERENCE
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings, standings
-from forecast.evaluation.statistics.standings import LEAST_BLOCKS
+from forecast.evaluation.statistics.standings import LEAST_BLOCKS, LEAST_SERIES
 from forecast.experiment.numerals import percent
 from forecast.plots.extent import count
 
@@ -40,7 +40,7 @@ def verdict(found: Standings, ledger: Ledger, dataset: str = "this data", regime
     said = [lead(found)]
     if defined(found):
         networks = _networks(ledger, found)
-        said += [_families(found, networks), _decoders(found, networks)]
+        said += [_families(found, networks, ledger), _decoders(found, networks), _covered(found)]
     return f"{_place(ledger, dataset, regime)} {'; '.join(filter(None, said))}."
 
 
@@ -54,8 +54,8 @@ def lead(found: Standings) -> str:
     first, rows = names[0], {row["opponent"]: row for row in _records(found.pairs) if row["forecaster"] == names[0]}
     cutoffs, needed = found.estimand.cutoffs, LEAST_BLOCKS * found.block
     if not found.over:
-        few = f"{count(cutoffs, 'cutoff')} of one series, and {needed} are needed"
-        return f"there is no verdict: too few cutoffs ({few}); the lowest error is that of {_told(first, skills)}"
+        few = f"too few cutoffs ({cutoffs}; {needed} are needed) and series ({found.estimand.series}; {LEAST_SERIES})"
+        return f"there is no verdict: {few}; the lowest error is that of {_told(first, skills)}"
     alike = [name for name in names[1:] if not rows[name]["separated"]]
     known = percent(found.confidence, "").replace(".0", "")
     if alike:
@@ -69,8 +69,7 @@ def lead(found: Standings) -> str:
             said += f", with {_amount(rows[names[1]], known)} than the next, {_told(names[1], skills)}"
     if "time" in found.over:
         return said
-    few = f"{cutoffs}, and {needed} are needed"
-    return f"there are too few cutoffs ({few}) to speak of another period; in this one {said}"
+    return f"there are too few cutoffs ({cutoffs}; {needed} are needed) to speak of another period; in this one {said}"
 
 
 def defined(found: Standings) -> list[str]:
@@ -92,12 +91,14 @@ def _place(ledger: Ledger, dataset: str, regime: str) -> str:
     return f"On {dataset} ({', '.join(facts)})"
 
 
-def _families(found: Standings, networks: Mapping[str, tuple[str, str]]) -> str:
+def _families(found: Standings, networks: Mapping[str, tuple[str, str]], ledger: Ledger) -> str:
     """Say what the best networks of the two families are to each other."""
     latent, direct = (_best(found, networks, lambda kind, family=family: kind[0] == family) for family in FAMILIES)
     if latent is None or direct is None:
         absent = [family for family, name in ((LATENT, latent), (DIRECT, direct)) if name is None]
-        return f"no {' and no '.join(absent)} network was compared"
+        barred = [family for family in absent if family in set(ledger.fits["family"])]
+        told = [f"no {family} network {'was fit to be' if family in barred else 'was'} compared" for family in absent]
+        return " and ".join(told) if barred else f"no {' and no '.join(absent)} network was compared"
     return f"of {LATENT} and {DIRECT} networks the best are {_pair(found, latent, direct)}"
 
 
@@ -125,6 +126,19 @@ def _pair(found: Standings, one: str, other: str) -> str:
     if row["separated"]:
         return f"{named}: {better} is ahead, with {_amount(row, known)}"
     return f"{named}: no detectable difference, {better} has {_amount(row, known)}"
+
+
+def _covered(found: Standings) -> str:
+    """Say what the intervals are over, and what they are not."""
+    if not found.over or len(found.skill) == 1:
+        return ""
+    held = "" if "series" in found.over else f", for {_these(found.estimand.series)} alone"
+    held += "" if "time" in found.over else ", for this period alone"
+    return f"all intervals are over {found.over}{held}"
+
+
+def _these(series: int) -> str:
+    return "this one series" if series == 1 else f"these {series} series"
 
 
 def _best(found: Standings, networks: Mapping[str, tuple[str, str]], wanted: Any) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
 
@@ -22,8 +24,8 @@ class Extent(NamedTuple):
 
 def extent(ledger: Ledger) -> Extent:
     """Count the series, cutoffs and steps of a ledger."""
-    table = ledger.forecasts
-    return Extent(len(table["unique_id"].unique()), len(table["cutoff"].unique()), int(table["step"].to_numpy().max()))
+    points = ledger.points
+    return Extent(len(np.unique(points.series)), len(np.unique(points.fold)), ledger.horizon)
 
 
 def count(number: int, noun: str) -> str:

@@ -57,7 +57,7 @@ def plot_forecasts(
     past = table if history is None else as_pandas(history, "history", stamps=["ds"])
     colours, bands = family_colours(list(family_of.values())), bands_of(table, None)
     with look():
-        size = (min(3.0 + 2.3 * len(names), 13.0), 1.2 + 1.55 * len(ids))
+        size = (min(max(3.0 + 2.3 * len(names), 6.6), 13.0), 1.2 + 1.55 * len(ids))
         figure, axes = panels(ax, len(ids) * len(names), size, columns=len(names), sharex=True, sharey="row")
         for place, (unique_id, name) in enumerate(product(ids, names)):
             before, rows = tail_before(past, unique_id, cutoff, tail), _forecast(table, name, unique_id, cutoff)

@@ -65,7 +65,7 @@ def plot_skill(
                 _interval(ax, at, bars.get(name, (np.nan, np.nan)), (low, high))
         ax.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
         ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.set_yticks(range(len(rows)), [family if name is None else shorten(name, 38) for family, name in rows])
+        ax.set_yticks(range(len(rows)), [family if name is None else shorten(name, 30) for family, name in rows])
         for label, (family, name) in zip(ax.get_yticklabels(), rows, strict=True):
             label.set_color(colours[family] if name is None else INK)
             label.set_fontweight("bold" if name is None else "normal")

@@ -36,12 +36,13 @@ _RESAMPLES = 500
 
 
 def plot_skill_by_step(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: Axes | None = None) -> Figure:
-    """Draw skill against the step ahead, a line per forecaster; the best of two families over their 95 % intervals.
+    """Draw skill against the step ahead, a line per forecaster; two lie over their 95 % intervals.
 
-    The two are latent-state and direct-prediction networks, or where these are not there the most accurate. Intervals are those of `standings` at each step alone. Of more than a dozen forecasters the best of each family
-    under each decoder are named, and the others are faint; of more than 24 steps some are drawn. What is far worse
-    than the baseline leaves the picture. Raises TypeError for what is no ledger, ValueError where `baseline` is not in
-    it.
+    The two are the best latent-state and the best direct-prediction network, or where these are not there the most
+    accurate. Intervals are those of `standings` at each step alone. Of more than a dozen forecasters the best of each
+    family under each decoder are named, and the others are faint; of more than 24 steps some are drawn. What is far
+    worse than the baseline leaves the picture. Raises TypeError for what is no ledger, ValueError where `baseline` is
+    not in it.
     """
     check_ledger(ledger)
     named = [name for name in singled_out(ledger) if name != baseline]

@@ -17,6 +17,7 @@ from forecast.evaluation.statistics.resampling import block_of
 from forecast.params import check_positive, check_seed
 
 LEAST_BLOCKS = 5  # of folds, to say anything of other times
+LEAST_SERIES = 5  # or clusters, to say anything of others: two or three that happen to agree look certain
 FEW_SEEDS = 3
 
 
@@ -92,7 +93,8 @@ def standings(
 
     The comparison is made again for series and blocks of consecutive folds drawn with replacement, the same for all
     forecasters, and for seeds drawn for each: see `two_way` and `Resampled`. Below five blocks of folds time is not
-    drawn, since nothing could be said of other times; with one series, series are not. The result says so.
+    drawn, since nothing could be said of other times; below five series, or clusters, these are not. The result says
+    so.
 
     Parameters
     ----------
@@ -128,14 +130,16 @@ def standings(
     _, series, folds = errors.values.shape
     group = _groups(errors.ids, clusters)
     block = _block(folds, overlap(ledger.points, step), block)
-    estimable = {"series": len(set(group)) > 1, "time": folds >= LEAST_BLOCKS * block}
+    estimable = {"series": len(set(group)) >= LEAST_SERIES, "time": folds >= LEAST_BLOCKS * block}
     drawn = [way for way in estimable if way in over and estimable[way]]
     notes = []
     if "series" in over and not estimable["series"]:
-        what = "cluster" if series > 1 else "series"
-        notes.append(f"uncertainty over series not estimable; interval is conditional on this one {what}")
+        number, what = len(set(group)), "series" if clusters is None else "clusters"
+        needed = f"these {what} ({number}; {LEAST_SERIES} are needed)"
+        notes.append(f"uncertainty over series not estimable; interval is conditional on {needed}")
     if "time" in over and not estimable["time"]:
-        needed = f"{folds} cutoffs" + f", in blocks of {block}" * (block > 1) + f"; {LEAST_BLOCKS * block} are needed"
+        needed = f"{folds} cutoff{'s' * (folds != 1)}" + f", in blocks of {block}" * (block > 1)
+        needed += f"; {LEAST_BLOCKS * block} are needed"
         notes.append(f"uncertainty over time not estimable; interval is conditional on this test period ({needed})")
     if not series:
         notes, drawn = ["not reported: for no series is the ratio to the baseline defined"], []
@@ -150,7 +154,9 @@ def standings(
     )
     skill, pairs = _tables(errors, logs, wins, confidence)
     return Standings(
-        estimand=Estimand(f"difference in {name_of(metric)}{f' at step {step}' if step else ''}", series, folds, refit(ledger)),
+        estimand=Estimand(
+            f"difference in {name_of(metric)}{f' at step {step}' if step else ''}", series, folds, refit(ledger)
+        ),
         skill=skill,
         pairs=pairs,
         over=" and ".join(drawn),
@@ -238,6 +244,8 @@ def _few_seeds(errors: Errors, ledger: Ledger) -> Iterator[str]:
     networks = set(ledger.fits.loc[ledger.fits["backbone"] != "", "forecaster"])
     counts = {name: seeds for name, seeds in zip(errors.names, errors.seeds, strict=True) if name in networks}
     if alone := [name for name, seeds in counts.items() if seeds == 1]:
-        yield f"one seed of {', '.join(alone)}: what another seed would change is not in the interval"
+        them = "each network" if len(alone) == len(counts) > 1 else ", ".join(alone)
+        yield f"one seed of {them}: what another seed would change is not in the interval"
     if few := [f"{name} ({seeds})" for name, seeds in counts.items() if 1 < seeds < FEW_SEEDS]:
-        yield f"fewer than {FEW_SEEDS} seeds: {', '.join(few)}"
+        same = len(few) == len(counts) > 1 and len(set(counts.values())) == 1
+        yield f"fewer than {FEW_SEEDS} seeds: {f'{max(counts.values())} of each network' if same else ', '.join(few)}"

@@ -84,7 +84,7 @@ def test_identical_forecasters_are_not_apart_and_tie_everywhere(ledger_of):
 
 
 TIME = "uncertainty over time not estimable; interval is conditional on this test period"
-SERIES = "uncertainty over series not estimable; interval is conditional on this one series"
+SERIES = "uncertainty over series not estimable; interval is conditional on these series"
 
 
 def test_few_cutoffs_are_not_resampled_and_it_says_so(ledger_of):
@@ -102,15 +102,17 @@ def test_cutoffs_that_overlap_count_by_blocks(ledger_of):
     assert "in blocks of 3 cutoffs" in str(enough)
 
 
-def test_one_series_is_resampled_over_time_alone(ledger_of):
-    found = standings(ledger_of(errors_of(series=1)), resamples=200)
-    assert (found.over, found.notes[0]) == ("time", SERIES)
+@pytest.mark.parametrize("series", [1, 4])
+def test_few_series_are_resampled_over_time_alone(ledger_of, series):
+    found = standings(ledger_of(errors_of(series=series)), resamples=200)
+    assert (found.over, found.notes[0]) == ("time", f"{SERIES} ({series}; 5 are needed)")
+    assert standings(ledger_of(errors_of(series=5)), resamples=200).over == "series and time"
 
 
 def test_one_series_and_few_cutoffs_are_not_reported(ledger_of):
     found = standings(ledger_of(errors_of(series=1, folds=4)))
     assert (found.over, found.resamples) == ("", 0)
-    assert found.notes[0].startswith(f"not reported: {SERIES}; {TIME}")
+    assert found.notes[0].startswith(f"not reported: {SERIES} (1; 5 are needed); {TIME}")
     assert found.skill["skill"].notna().all()
     assert found.skill[["low", "high"]].isna().all(axis=None)
     assert not found.pairs["separated"].any()
@@ -128,21 +130,24 @@ def test_series_may_be_drawn_by_cluster_and_intervals_grow_where_a_cluster_moves
     assert width(together) > 1.8 * width(apart)
     with pytest.raises(ValueError, match=r"`clusters` lacks series 'series 29'"):
         standings(ledger, clusters={f"series {i}": 0 for i in range(29)})
-    assert "this one cluster" in standings(ledger, clusters=dict.fromkeys(clusters, 0), resamples=100).notes[0]
+    assert (
+        "these clusters (1; 5 are needed)"
+        in standings(ledger, clusters=dict.fromkeys(clusters, 0), resamples=100).notes[0]
+    )
 
 
 def test_what_is_undefined_is_left_out_for_all_and_counted(ledger_of):
-    errors = errors_of(series=5)
+    errors = errors_of(series=6)
     for values in errors.values():
         values[1, 3] = np.nan
     errors[("SeasonalNaive", 0)][2] = 0.0  # no ratio
     errors[("lstm", 0)][3] = errors[("lstm", 1)][3] = errors[("lstm", 2)][3] = 0.001
     ledger = ledger_of(errors)
     found = standings(ledger, resamples=200)
-    assert found.estimand.series == 4
+    assert found.estimand.series == 5
     assert found.notes == (
         "1 series left out, where the ratio to the baseline is not defined",
-        "1 of 50 cells (a series at a cutoff) left out, where an error is not defined",
+        "1 of 60 cells (a series at a cutoff) left out, where an error is not defined",
         "1 ratios to the baseline below 0.01 count as 0.01",
     )
     theirs = skill(ledger).set_index("forecaster")["skill"]
