@@ -198,7 +198,7 @@ class Encoded:
             unseen += new
         if unseen:
             warnings.warn(
-                f"categories that were not there at fit are read as unknown: {'; '.join(unseen)}", stacklevel=2
+                f"categories that were not there to learn from are read as unknown: {'; '.join(unseen)}", stacklevel=2
             )
         self.late = None
         if given.late is not None:

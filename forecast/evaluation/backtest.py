@@ -74,7 +74,7 @@ def backtest(
     panel = as_panel(frame, **door)
     folds = plan.folds(panel)
     for label, forecaster, _ in all_runs:  # before the first of them is fitted, which may take long
-        _check(forecaster, label, plan, folds)
+        check_follows(forecaster, label, plan, folds)
     if fallback is not None:
         _check_fallback(fallback, plan, folds, all_runs[0][1])
     work = [_group(panel, plan, group) for group in groups(folds)]
@@ -109,7 +109,7 @@ def run_group(
     `Ledger.concat` of the parts of all runs and groups is what `backtest` gives. `forecaster` is a pattern and stays as
     it is. Raises what `backtest` raises.
     """
-    _check(forecaster, label, plan, folds)
+    check_follows(forecaster, label, plan, folds)
     if fallback is not None:
         _check_fallback(fallback, plan, folds, forecaster)
     run, fit = run_of(_group(panel, plan, folds), forecaster, label, seed, fallback)
@@ -188,8 +188,8 @@ def _group(panel: Panel, plan: Plan, folds: Sequence[Fold]) -> Group:
     return Group(panel, plan, folds, points_of(panel, folds, plan.horizon, season_of(panel, plan)))
 
 
-def _check(forecaster: Forecaster, label: str, plan: Plan, folds: Sequence[Fold]) -> None:
-    """Refuse a forecaster that cannot follow a plan."""
+def check_follows(forecaster: Forecaster, label: str, plan: Plan, folds: Sequence[Fold]) -> None:
+    """Refuse a forecaster that cannot follow a plan, naming the argument at fault. Raises ValueError."""
     if forecaster.horizon != plan.horizon:
         raise ValueError(
             f"`horizon`: forecaster {label!r} has {forecaster.horizon} and the plan {plan.horizon}; give both the same"
@@ -206,7 +206,7 @@ def _check_fallback(fallback: Forecaster, plan: Plan, folds: Sequence[Fold], fir
     """Refuse a fallback that cannot stand in for the others."""
     if not isinstance(fallback, Forecaster):
         raise TypeError(f"`fallback` is {fallback!r}; allowed: a Forecaster, such as SeasonalNaive({plan.horizon})")
-    _check(fallback, "fallback", plan, folds)
+    check_follows(fallback, "fallback", plan, folds)
     check_levels(fallback.quantile_levels)
     if tuple(fallback.quantile_levels) != tuple(first.quantile_levels):
         raise ValueError(

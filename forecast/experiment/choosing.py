@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,28 +44,17 @@ class Comparison:
     failed: Mapping[str, str]
 
 
-def model_named(
-    name: str, horizon: int, *, levels: Sequence[float] = (), seed: int = 0, steps: int | None = None
-) -> Forecaster:
-    """Give a forecaster, not fitted: a rule or network by name, however spelled, or a class as `package.module:Class`.
+def known_as(name: str) -> str:
+    """Give a model's own name, however it is spelled: of a rule, a network, or a class as `package.module:Class`.
 
-    It has the deciles and `levels` as quantile levels; `seed` and `steps` of training are those of a network. Raises
-    ConfigError for an unknown name.
+    Raises ConfigError for an unknown name.
     """
-    quantile_levels = tuple(sorted({*DECILES, *levels}))
     if ":" in name:
-        try:
-            return find_class(name, (), lambda _: Forecaster, Forecaster)(
-                horizon=horizon, quantile_levels=quantile_levels
-            )
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"error: `--model` {name!r}: {error}") from error
+        return name
     rules = {_bare(rule): rule for rule in _RULES}
     if _bare(name) in rules:
-        return getattr(baselines, rules[_bare(name)])(horizon, quantile_levels=quantile_levels)
-    from forecast.neural import NeuralForecaster
-    from forecast.nn import BACKBONES
-    from forecast.training import Training
+        return rules[_bare(name)]
+    from forecast.nn import BACKBONES  # torch comes with it, and a rule does without
 
     networks = {_bare(backbone): backbone for backbone in BACKBONES}
     if _bare(name) not in networks:
@@ -73,10 +63,43 @@ def model_named(
             f"{nearest(name, ['best', *_RULES, *BACKBONES])}known: best, {', '.join(_RULES)}, {', '.join(BACKBONES)}, "
             "or a class of your own as package.module:Class"
         )
+    return networks[_bare(name)]
+
+
+def config_of(name: str, *, steps: int | None = None, season: int | None = None) -> dict[str, Any]:
+    """Give what the config of an experiment says of a model by its own name; `steps` are of training."""
+    if ":" in name:
+        return {"type": name}
+    season_length = {} if season is None else {"season_length": season}
+    if name in _RULES:
+        return {"type": name, **season_length}
+    training = {} if steps is None else {"training": {"steps": steps}}
+    return {"type": "NeuralForecaster", "backbone": name, **season_length, **training}
+
+
+def model_named(
+    name: str, horizon: int, *, levels: Sequence[float] = (), seed: int = 0, steps: int | None = None
+) -> Forecaster:
+    """Give a forecaster, not fitted: a rule or network by name, however spelled, or a class as `package.module:Class`.
+
+    It has the deciles and `levels` as quantile levels; `seed` and `steps` of training are those of a network. Raises
+    ConfigError for an unknown name.
+    """
+    quantile_levels, name = tuple(sorted({*DECILES, *levels})), known_as(name)
+    if ":" in name:
+        try:
+            return find_class(name, (), lambda _: Forecaster, Forecaster)(
+                horizon=horizon, quantile_levels=quantile_levels
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"error: `--model` {name!r}: {error}") from error
+    if name in _RULES:
+        return getattr(baselines, name)(horizon, quantile_levels=quantile_levels)
+    from forecast.neural import NeuralForecaster
+    from forecast.training import Training
+
     training = Training() if steps is None else Training(steps=steps)
-    return NeuralForecaster(
-        networks[_bare(name)], horizon, quantile_levels=quantile_levels, training=training, seed=seed
-    )
+    return NeuralForecaster(name, horizon, quantile_levels=quantile_levels, training=training, seed=seed)
 
 
 def comparison_plan(panel: Panel, horizon: int) -> Plan | None:

@@ -6,7 +6,7 @@ plan are checked against the constructors that will take them, so that each defa
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
@@ -14,7 +14,7 @@ from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import canonical
 from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, unknown_datasets
 from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
-from forecast.experiment.forecasters import build_forecasters, build_plan
+from forecast.experiment.forecasters import build_fallback, build_forecasters, build_plan
 from forecast.experiment.regimes import Regime, build_regime
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
@@ -71,6 +71,8 @@ class Experiment(FromFile):
         `matched_compute`, `tuned`; or a mapping of `type` and the options of one, see `forecast.experiment.regimes`.
     forecasters: label -> `type` (a class of the library, or `package.module:Class`; the label where none is given) and
         arguments of its constructor.
+    fallback: a forecaster whose forecast is scored where one fails or forecasts no finite number, and counted: the name
+        of a class, or `type` and arguments; none, for such a cell to fail.
     audit: whether each forecaster is audited once on a cut of each data set; see `forecast.audit`.
     context_lengths: at which every forecaster that has one is fitted anew, beside the comparison; none for no sweep.
     history_lengths: at which the cost of a prediction by each network is measured; none for no measurement.
@@ -84,9 +86,18 @@ class Experiment(FromFile):
     seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
     regime: str | dict[str, Any] = "as_given"
     forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
+    fallback: str | dict[str, Any] | None = None
     audit: Annotated[bool, Field(strict=True)] = True
     context_lengths: list[WholeNumber] = Field([])
     history_lengths: list[WholeNumber] = Field([])
+    _panels: Mapping[str, Panel] | None = PrivateAttr(None)
+
+    @classmethod
+    def on(cls, panels: Mapping[str, Panel], **keys: Any) -> Self:
+        """Give an experiment on panels that are read already, named as its `datasets`."""
+        experiment = cls(**keys)
+        experiment._panels = panels
+        return experiment
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -120,6 +131,11 @@ class Experiment(FromFile):
         forecasters = build_forecasters(self.forecasters, self.horizon, faults)
         return self.sound(forecasters, faults)
 
+    def build_fallback(self) -> Forecaster | None:
+        """Give the fallback, not fitted; None where there is none. Raises ConfigError."""
+        faults: list[Fault] = []
+        return self.sound(build_fallback(self.fallback, self.horizon, faults), faults)
+
     def build_regime(self) -> Regime:
         """Give the regime. Raises ConfigError."""
         faults: list[Fault] = []
@@ -127,6 +143,8 @@ class Experiment(FromFile):
 
     def panels(self) -> dict[str, Panel]:
         """Read all data sets through the door, and give them by name. Raises ConfigError."""
+        if self._panels is not None:
+            return dict(self._panels)
         panels = {}
         for number, dataset in enumerate(self.datasets):
             try:
@@ -137,7 +155,7 @@ class Experiment(FromFile):
 
     def canonical(self) -> dict[str, Any]:
         """Give all that results depend on, every default spelled out, as JSON can hold it. Raises ConfigError."""
-        plain = self.model_dump(mode="json", exclude={"plan", "forecasters", "regime"})
+        plain = self.model_dump(mode="json", exclude={"plan", "forecasters", "regime", "fallback"})
         plan = {name: value for name, value in canonical(self.build_plan()).items() if name not in ("type", "horizon")}
         regime = self.build_regime()
         return {
@@ -145,6 +163,7 @@ class Experiment(FromFile):
             "plan": plan,
             "regime": {**canonical(regime, "regime"), "type": regime.name},
             "forecasters": canonical(self.build_forecasters(), "forecasters"),
+            "fallback": canonical(self.build_fallback(), "fallback"),
         }
 
 
@@ -175,6 +194,8 @@ def load_experiment(path: str | Path) -> Experiment:
         before = len(faults)
         forecasters = build_forecasters(content["forecasters"], horizon, faults)
         forecasters = forecasters if len(faults) == before else None  # with whom a regime goes is not known yet
+    if isinstance(content.get("fallback"), str | Mapping):
+        build_fallback(content["fallback"], horizon, faults)
     if isinstance(content.get("regime"), str | Mapping):
         build_regime(content["regime"], forecasters, faults)
     if faults or experiment is None:

@@ -36,6 +36,17 @@ def build_forecasters(given: Mapping[Any, Any], horizon: int, faults: list[Fault
     return {label: forecaster for label, forecaster in built.items() if forecaster is not None}
 
 
+def build_fallback(given: str | Mapping[str, Any] | None, horizon: int, faults: list[Fault]) -> Forecaster | None:
+    """Give what stands in for a forecaster that fails, not fitted, or add to `faults`; None where none is given."""
+    if given is None:
+        return None
+    arguments = {"type": given} if isinstance(given, str) else dict(given)
+    if "type" not in arguments:
+        faults.append(Fault(("fallback",), f"should be {{type: ...}}, a forecaster with its arguments; got {given!r}"))
+        return None
+    return _build(None, arguments, ("fallback",), horizon, faults)
+
+
 def _build(label: Any, arguments: dict[str, Any], field: Field, horizon: int, faults: list[Fault]) -> Forecaster | None:
     """Give the forecaster of some arguments, with the one inside it if it wraps one; None if there is a fault."""
     kind = _forecaster_class(label, arguments, field, faults)

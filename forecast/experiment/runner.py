@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forecast.evaluation.backtest import groups, run_group, runs
+from forecast.evaluation.backtest import check_follows, groups, run_group, runs
 from forecast.evaluation.folds import Fold, Folds
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.plan import Plan
@@ -43,6 +43,7 @@ class Cell:
     config: dict[str, Any]  # all that its numbers depend on
     key: str
     context_length: int | None = None  # of a sweep; None in the comparison
+    fallback: Forecaster | None = None
 
     def __str__(self) -> str:
         first, last = self.folds[0].number + 1, self.folds[-1].number + 1
@@ -69,16 +70,17 @@ class Cell:
 
     def compute(self) -> Ledger:
         """Fit and forecast; a cell knows of no other."""
-        return run_group(self.panel, self.forecaster, self.label, self.seed, self.plan, self.folds)
+        return run_group(self.panel, self.forecaster, self.label, self.seed, self.plan, self.folds, self.fallback)
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A data set of an experiment, the folds of the plan on it, and what a regime may know of both."""
+    """A data set of an experiment, the folds of the plan on it, what a regime may know of both, and the fallback."""
 
     panel: Panel
     folds: Folds
     case: Case
+    fallback: Forecaster | None = None
 
 
 def run_experiment(
@@ -138,15 +140,19 @@ def rebuild(folder: str | Path) -> Results:
 def grounds_of(experiment: Experiment) -> list[Ground]:
     """Read all data of an experiment, and lay out the plan on each. Raises ConfigError."""
     plan, forecasters, grounds = experiment.build_plan(), experiment.build_forecasters(), []
+    fallback = experiment.build_fallback()
     for name, panel in experiment.panels().items():
         try:
             folds = plan.folds(panel)
+            for label, forecaster in forecasters.items():
+                check_follows(forecaster, label, plan, folds)
         except (TypeError, ValueError) as error:
             field = ("plan", *argument_named(str(error), experiment.plan))
             raise experiment.error([Fault(field, str(error))]) from error
         first = folds[0]
         seen = first.rows(panel, first.train_start, first.cutoff)
-        grounds.append(Ground(panel, folds, Case(name, seen, first.cutoff, plan, forecasters, code_version())))
+        case = Case(name, seen, first.cutoff, plan, forecasters, code_version())
+        grounds.append(Ground(panel, folds, case, fallback))
     return grounds
 
 
@@ -186,8 +192,9 @@ def _cells(
     for label, forecaster, seed in runs(forecasters, seeds) if forecasters else []:
         for group in groups(folds):
             config = _config(name, data, label, forecaster, seed, plan, group)
+            config["fallback"] = canonical(ground.fallback, "fallback")
             of = (name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
-            cells.append(Cell(*of, context_length))
+            cells.append(Cell(*of, context_length, ground.fallback))
     return cells
 
 

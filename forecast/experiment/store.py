@@ -36,7 +36,7 @@ _WITHOUT_NUMBERS = (
 )
 # What an experiment may change and keep its folder.
 FREE_TO_CHANGE = (
-    *("name", "seeds", "forecasters", "audit", "context_lengths", "history_lengths"),
+    *("name", "seeds", "forecasters", "fallback", "audit", "context_lengths", "history_lengths"),
     *("backbones", "patch_lengths", "lengths"),
 )
 

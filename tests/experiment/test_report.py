@@ -19,8 +19,10 @@ from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import score
 from forecast.evaluation.skill import skill
+from forecast.evaluation.statistics import standings
+from forecast.audit import Certificate, Finding
+from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.report import Chapter, write_report
-from forecast.experiment.verdict import effect_rows, verdict
 
 CHROMIUM = shutil.which("chromium")
 FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
@@ -43,6 +45,14 @@ def summarise(ledger, dataset="waves", horizon=24):
         parameters=("parameters", "first"),
     )
     return scores.merge(fits, on="forecaster").assign(dataset=dataset, horizon=horizon)
+
+
+def certificate(name, *failed):
+    """A certificate of three probes, of which some have failed."""
+    findings = [
+        Finding(f"P{n}", f"Thing {n} holds", "looked", f"P{n}" not in failed, "moved by 3", 5.0) for n in (0, 1, 2)
+    ]
+    return Certificate(name, "0.1.0", {}, findings)
 
 
 @pytest.fixture(scope="module")
@@ -144,27 +154,31 @@ def test_every_id_is_used_once_and_every_reference_has_its_target(page, read):
 
 
 def test_every_forecaster_has_its_row_baselines_first(chapter, read):
-    rows = {row[0]: row for row in read.rows if len(row) == 11}
-    assert set(rows) == {"forecaster", *chapter.ledger.forecasters}
+    rows = {row[0]: row for row in read.rows if len(row) == 12}
+    under = {name: "lstmdirect"[:0] for name in chapter.ledger.forecasters}
+    fits = chapter.ledger.fits
+    for name, backbone, decoder in zip(fits["forecaster"], fits["backbone"], fits["decoder"], strict=True):
+        under[name] = f"{backbone}, {decoder}" if decoder else ""
+    assert set(rows) == {"forecasterbackbone, decoder", *(name + under[name] for name in chapter.ledger.forecasters)}
     names = [row[0] for row in read.rows]
     order = [names.index(name) for name in ("baseline", "linear", "latent-state", "direct-prediction")]
     assert order == sorted(order)
-    summary = chapter.summary.set_index("forecaster")
-    fits = chapter.ledger.fits
+    summary, found = chapter.summary.set_index("forecaster"), standings(chapter.ledger).skill.set_index("forecaster")
     own = fits[fits["forecaster"] == "TCN direct"]
+    interval = " to ".join(f"{100 * found[edge]['TCN direct']:+.1f}\N{NO-BREAK SPACE}%" for edge in ("low", "high"))
     expected = [
-        "TCN direct",
-        *("tcn", "direct"),
-        f"+{100 * summary['skill']['TCN direct']:.1f}\N{NO-BREAK SPACE}%",
+        "TCN directtcn, direct",
+        f"+{100 * summary['skill']['TCN direct']:.1f}\N{NO-BREAK SPACE}%{interval.replace('-', '−')}",
         f"{summary['mase']['TCN direct']:.3f}",
         f"{summary['wql']['TCN direct']:.4f}",
         f"{100 * summary['coverage']['TCN direct']:.1f}\N{NO-BREAK SPACE}%",
         "40,880",
         f"{own['fit_seconds'].mean():.1f}",
         f"{1000 * own['predict_seconds'].sum() / own['forecasts'].sum():.1f}",
-        "2",
+        *("–", "–", "2", "0"),
     ]
-    assert rows["TCN direct"] == expected
+    assert rows["TCN directtcn, direct"] == expected
+    assert rows[f"{EVIL}tcn, direct"][-1] == "1"  # a cell of it failed
 
 
 def test_whatever_a_user_named_is_escaped(page):
@@ -177,8 +191,8 @@ def test_whatever_a_user_named_is_escaped(page):
 
 def test_all_plots_have_a_caption_and_a_description(page, read):
     figures = [attributes["aria-label"] for tag, attributes in read.tags if tag == "svg"]
-    assert len(figures) == 7
-    assert len(set(figures)) == 7
+    assert len(figures) == 11
+    assert len(set(figures)) == 11
     text = page.read_text(encoding="utf-8")
     for label in figures:
         assert f"<figcaption>{html.escape(label)}</figcaption>" in text
@@ -190,8 +204,10 @@ def test_protocol_failures_and_what_was_not_tested_are_told(page):
         assert fact in text
     assert "<code>ValueError: `horizon` &lt; 1</code>" in text
     assert "seed 2" in text
-    assert "no intervals are computed" in text
-    assert "below the floor of 3" in text
+    assert "The spread over seeds: 2 seeds per network, fewer than 3." in text
+    assert "no forecaster was audited" in text
+    assert "Other series: 3 cannot tell" in text
+    assert "Intervals of 95 %: 2,000 paired resamples of time, and of seeds." in text
 
 
 def test_the_same_input_gives_the_same_bytes(chapter, page, tmp_path):
@@ -212,21 +228,91 @@ def test_chapters_stand_in_one_page_with_a_list_of_contents(synthetic, tmp_path)
     ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert '<a href="#c2">numbers, 2 steps ahead</a>' in text
-    assert sum(tag == "svg" for tag, _ in reader.tags) == 7 + 5
-    assert "1 cutoff cannot tell how it would come out in another period" in text
+    assert sum(tag == "svg" for tag, _ in reader.tags) == 11 + 9
+    assert "Another period: 1 cutoff cannot tell; intervals do not cover it." in text
+    assert text.count("there is no verdict: too few cutoffs") == 2
     assert "<p>None.</p>" in text
 
 
-def test_the_columns_of_backbone_and_decoder_come_with_a_second_decoder(synthetic, tmp_path, monkeypatch):
-    monkeypatch.setattr("forecast.experiment.report.embedded_svg", lambda *given: "<svg></svg>")
-    for names, columns in ((["LSTM direct", "TCN direct"], 9), (["LSTM direct", "LSTM recursive"], 11)):
+def test_backbone_and_decoder_are_told_with_a_second_decoder(synthetic, tmp_path, unfigured):
+    for names, told in ((["LSTM direct", "TCN direct"], ""), (["LSTM direct", "LSTM recursive"], "lstm, direct")):
         ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=2, forecasters=["SeasonalNaive", *names])
-        reader = Reader()
-        reader.feed(write_report(tmp_path / "r.html", Chapter(ledger, summarise(ledger), None, {})).read_text())
-        assert {len(row) for row in reader.rows if row[0] in ("forecaster", "SeasonalNaive", *names)} == {columns}
-        families = [attributes["colspan"] for tag, attributes in reader.tags if tag == "td" and "colspan" in attributes]
-        assert families
-        assert set(families) == {str(columns)}
+        reader = parsed(write_report(tmp_path / "r.html", Chapter(ledger, summarise(ledger), None, {})))
+        assert any(row and row[0] == f"LSTM direct{told}" for row in reader.rows)
+
+
+@pytest.fixture
+def unfigured(monkeypatch):
+    """A report without its pictures."""
+    monkeypatch.setattr("forecast.experiment.report.pictures", lambda *given: [])
+
+
+def parsed(path):
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    return reader
+
+
+def test_the_table_is_as_wide_as_its_headings_whatever_it_tells(synthetic, tmp_path, unfigured):
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=2, forecasters=["SeasonalNaive", "TCN direct"])
+    budgets = {"TCN direct": {"steps": 200, "trials": 30}}
+    for more in ({}, {"audits": {"TCN direct": certificate("TCN")}}, {"budgets": budgets}):
+        reader = parsed(write_report(tmp_path / "r.html", Chapter(ledger, summarise(ledger), None, {}, **more)))
+        (width,) = {len(row) for row in reader.rows if row and row[0] in ("forecaster", "SeasonalNaive", "TCN direct")}
+        spans = {attributes["colspan"] for tag, attributes in reader.tags if tag == "td" and "colspan" in attributes}
+        assert spans == {str(width)}
+
+
+def test_one_whose_audit_failed_is_grey_and_left_out_of_the_verdict(synthetic, tmp_path):
+    ledger, _ = synthetic.make_ledger(
+        series=6, cutoffs=6, horizon=2, forecasters=["SeasonalNaive", "WindowAverage", "LSTM direct", "TCN direct"]
+    )
+    audits = {name: certificate(name) for name in ("SeasonalNaive", "LSTM direct")}
+    audits |= {"TCN direct": certificate("TCN", "P1"), "WindowAverage": "could not be audited: FrameError: too short"}
+    text = write_report(
+        tmp_path / "r.html", Chapter(ledger, summarise(ledger, horizon=2), None, {}, audits=audits)
+    ).read_text(encoding="utf-8")
+    told = re.search(r'<div class="verdict">(.*?)</div>', text, re.DOTALL).group(1)
+    assert "TCN direct" not in told.partition("</p>")[0]
+    assert "no direct-prediction network was fit to be compared" in told
+    assert "2 of 4 forecasters passed every probe" in told
+    assert "Left out of the verdict, for a probe failed: TCN direct: P1 thing 1 holds" in told
+    failed = re.findall(r'<tr class="failed">(.*?)</tr>', text, re.DOTALL)
+    assert len(failed) == 1
+    assert "TCN direct" in failed[0]
+    assert "2/3, failed: P1" in failed[0]
+    assert "WindowAverage (could not be audited: FrameError: too short)" in text
+    assert '<td class="badge">none</td>' in text
+
+
+def test_only_one_that_is_separated_from_all_others_is_bold(synthetic, tmp_path, unfigured):
+    kinds = {"SeasonalNaive": synthetic.FORECASTERS["SeasonalNaive"]}
+    kinds |= {"good": ("direct-prediction", "tcn", "direct", 0.1, 9), "bad": ("latent-state", "lstm", "direct", 0.5, 9)}
+    ledger, _ = synthetic.make_ledger(series=6, cutoffs=10, horizon=4, seeds=1, forecasters=kinds)
+    text = write_report(tmp_path / "r.html", Chapter(ledger, summarise(ledger), None, {})).read_text(encoding="utf-8")
+    assert len(re.findall("<b>", text)) == 1
+    assert re.search(r'<td class="name">good</td>\s*<td><b>', text)
+    kinds["as good"] = kinds["good"]
+    ledger, _ = synthetic.make_ledger(series=6, cutoffs=10, horizon=4, seeds=1, forecasters=kinds)
+    text = write_report(tmp_path / "r.html", Chapter(ledger, summarise(ledger), None, {})).read_text(encoding="utf-8")
+    assert "<b>" not in text
+    assert "Nothing is set in bold" in text
+
+
+def test_unequal_budgets_are_flagged_and_shown(synthetic, tmp_path, unfigured):
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=2, forecasters=["SeasonalNaive", "TCN direct"])
+    chapter = Chapter(
+        ledger,
+        summarise(ledger),
+        None,
+        {},
+        budgets={"TCN direct": {"steps": 1200, "trials": 0}},
+        unequal=["steps (TCN direct 1,200, LSTM 300)"],
+    )
+    text = write_report(tmp_path / "r.html", chapter).read_text(encoding="utf-8")
+    assert "Budgets are not equal: steps (TCN direct 1,200, LSTM 300)." in text
+    assert "<td>1,200</td>" in text
+    assert "trials<small>" not in text
 
 
 def test_effects_and_their_plot_stand_in_the_report_where_networks_are_crossed(chapter, read):
@@ -317,54 +403,6 @@ def with_skills(synthetic, errors, kinds=None):
     return Ledger.of(table[keep], ledger.scales, fits[kept], 24)
 
 
-def spoken(ledger):
-    return verdict(ledger, summarise(ledger).to_dict("records"), "waves")
-
-
-@pytest.mark.parametrize(
-    ("latent", "direct", "expected"),
-    [
-        ([0.6, 0.7, 0.8], [0.65, 0.75, 0.85], "no clear difference between the best latent-state network, LSTM direct"),
-        (
-            [0.6, 0.7, 0.8],
-            [0.3, 0.4, 0.5],
-            "TCN direct is ahead by 30.0 points of skill, and the ranges of their seeds",
-        ),
-        (
-            [0.3, 0.4, 0.5],
-            [0.6, 0.7, 0.8],
-            "LSTM direct is ahead by 30.0 points of skill, and the ranges of their seeds",
-        ),
-        ([0.5], [0.6], "LSTM direct is ahead by 10.0 points of skill, but one seed cannot tell merit from chance"),
-        ([1.5, 1.4], [1.6, 1.7], "the highest skill is that of SeasonalNaive (0.0\N{NO-BREAK SPACE}%)"),
-    ],
-)
-def test_the_verdict_follows_skill_and_the_seeds(synthetic, latent, direct, expected):
-    ledger = with_skills(synthetic, {"SeasonalNaive": [1.0], "LSTM direct": latent, "TCN direct": direct})
-    sentence = spoken(ledger)
-    assert expected in sentence
-    assert (
-        f"On waves (1 series, 1 cutoff, horizon 1 step, {'one seed' if len(latent) == 1 else len(latent)}" in sentence
-    )
-    assert sentence.count(". ") == 0
-    assert sentence.endswith(".")
-
-
-def test_the_verdict_names_a_runner_up_that_is_not_clearly_behind(synthetic):
-    ledger = with_skills(
-        synthetic,
-        {"SeasonalNaive": [1.0], "NLinear": [0.35], "LSTM direct": [0.8, 0.9], "TCN direct": [0.3, 0.38]},
-    )
-    assert "of TCN direct (+66.0\N{NO-BREAK SPACE}%), with no clear difference to NLinear (+65.0" in spoken(ledger)
-
-
-def test_the_verdict_says_what_cannot_be_compared(synthetic):
-    alone = with_skills(synthetic, {"SeasonalNaive": [1.0], "LSTM direct": [0.5, 0.6]})
-    assert "no direct-prediction network was compared" in spoken(alone)
-    without = with_skills(synthetic, {"Naive": [1.0], "LSTM direct": [0.5, 0.6]})
-    assert "there is no verdict: skill against SeasonalNaive is not defined" in spoken(without)
-
-
 def test_a_report_without_seasonal_naive_or_any_actual_is_still_written(synthetic, tmp_path):
     ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=2, forecasters=["Naive", "TCN direct"])
     empty = Ledger.of(
@@ -372,7 +410,8 @@ def test_a_report_without_seasonal_naive_or_any_actual_is_still_written(syntheti
     )
     chapters = [Chapter(one, summarise(one, horizon=2), None, {}) for one in (ledger, empty)]
     text = write_report(tmp_path / "r.html", chapters).read_text(encoding="utf-8")
-    assert text.count("there is no verdict") == 2
+    assert text.count("there is no verdict: too few cutoffs") == 1
+    assert text.count("there is no verdict: for no series is the ratio to") == 1
     assert "nan" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL).lower().replace("finance", "")
 
 
