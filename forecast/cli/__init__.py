@@ -10,8 +10,9 @@ import typer
 
 from forecast.cli.answers import WRONG, tell_fault
 from forecast.cli.audit import audit
+from forecast.cli.backtest import backtest
 from forecast.cli.experiments import datasets, inspect, report, run
-from forecast.cli.own_data import backtest, predict
+from forecast.cli.predict import predict
 
 app = typer.Typer(
     help="Neural time-series forecasting: latent state against direct prediction, compared honestly.",

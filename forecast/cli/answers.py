@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FAILED, WRONG, STOPPED = 1, 2, 130
-_GOES_ON = "stopped; finished cells are stored, and the same command goes on from there"
+GOES_ON = "stopped; finished cells are stored, and the same command goes on from there"
 
 
 @contextlib.contextmanager
-def answers(stopped: str = _GOES_ON, *, as_json: bool = False) -> Iterator[None]:
+def answers(stopped: str = GOES_ON, *, as_json: bool = False) -> Iterator[None]:
     """Turn what a person can act on into a message and an exit status, instead of a traceback."""
     try:
         yield
@@ -91,5 +91,5 @@ def _cell(value: Any) -> str:
     if pd.isna(value):
         return "-"
     return (
-        f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else escape(str(value))
+        f"{value:z.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else escape(str(value))
     )

@@ -29,6 +29,7 @@ from forecast.cli.options import (
     model_option,
     output_option,
 )
+from forecast.cli.own_data import listed, names_of, sayer, tidy_mistakes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,15 +81,14 @@ def audit(
     Example: forecast audit lstm --data sales.csv --id store --time date --target sales --horizon 28
     """
     with answers("stopped; nothing was written", as_json=as_json):
-        from forecast.cli.own_data import _listed, _names, _sayer, _tidy_mistakes
         from forecast.experiment.auditing import audit_model
         from forecast.experiment.own_data import check_output
         from forecast.experiment.predicting import Task
 
-        with _tidy_mistakes():
+        with tidy_mistakes():
             if out is not None:
                 check_output(out, (".json",), "--out")
-            names = _names(id, time, target, known, past, static, delayed, weight, separator, decimal, time_format)
+            names = names_of(id, time, target, known, past, static, delayed, weight, separator, decimal, time_format)
             task = Task(
                 data=data,
                 names=names,
@@ -98,9 +98,9 @@ def audit(
                 gaps=gaps,
                 seed=seed,
                 steps=steps,
-                say=_sayer(quiet or as_json),
+                say=sayer(quiet or as_json),
             )
-            found = audit_model(task, cutoff=cutoff, probes=_listed(probes) or None)
+            found = audit_model(task, cutoff=cutoff, probes=listed(probes) or None)
         if out is not None:
             found.write(out)
         status = 0 if found.passed else FAILED

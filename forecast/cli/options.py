@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-_DATA, _MODEL, _OUTPUT = "Data", "Model", "Output"
+_DATA, _MODEL, _PLAN, _OUTPUT = "Data", "Model", "Plan", "Output"
 
 
 def data_option(help: str, *names: str, **more) -> Any:
@@ -16,6 +16,11 @@ def data_option(help: str, *names: str, **more) -> Any:
 def model_option(help: str, *names: str, **more) -> Any:
     """Give an option about models."""
     return typer.Option(*names, help=help, rich_help_panel=_MODEL, **more)
+
+
+def plan_option(help: str, *names: str, **more) -> Any:
+    """Give an option about where a backtest forecasts from, and what it learns from."""
+    return typer.Option(*names, help=help, rich_help_panel=_PLAN, **more)
 
 
 def output_option(help: str, *names: str, **more) -> Any:

@@ -12,6 +12,7 @@ from forecast.evaluation.remarks import remarks, undefined
 from forecast.evaluation.samples import crps_of_samples
 from forecast.evaluation.scales import with_scales
 from forecast.evaluation.skill import relative, skill
+from forecast.evaluation.standardised import standardised
 
 __all__ = [
     "DEFAULTS",
@@ -40,6 +41,7 @@ __all__ = [
     "score_over",
     "skill",
     "skill_over",
+    "standardised",
     "undefined",
     "width",
     "with_scales",

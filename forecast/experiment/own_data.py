@@ -22,6 +22,7 @@ _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 _TYPED = (".parquet", ".pq")
 _SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}
 _ALONE = "unique_id"  # the column that a table without one gets
+_CUTOFFS = ("cutoff", "fit_cutoff")  # stamps beside those of the table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,16 +110,23 @@ def named(forecasts: pd.DataFrame, layout: Layout) -> pd.DataFrame:
 
     Raises ConfigError for a name that would come twice.
     """
-    table = forecasts.rename(columns={"unique_id": layout.id or _ALONE, "ds": layout.time})
+    check_names(list(forecasts.columns), layout)
+    table = forecasts.rename(columns=layout.columns)
     if layout.id is None:
         table = table.drop(columns=_ALONE)
-    if not table.columns.is_unique:
-        twice = table.columns[table.columns.duplicated()][0]
-        raise ConfigError(f"error: forecasts have a column `{twice}` of their own; rename that of the data")
     if layout.time_format:
-        stamps = {name: table[name].dt.strftime(layout.time_format) for name in (layout.time, "cutoff")}
+        stamps = {
+            name: table[name].dt.strftime(layout.time_format) for name in (layout.time, *_CUTOFFS) if name in table
+        }
         table = table.assign(**stamps)
     return table
+
+
+def check_names(columns: Sequence[str], layout: Layout) -> None:
+    """Refuse a layout with a name that a table of such columns has for one of its own. Raises ConfigError."""
+    names = [layout.columns.get(name, name) for name in columns if name != _ALONE or layout.id is not None]
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise ConfigError(f"error: forecasts have a column `{twice[0]}` of their own; rename that of the data")
 
 
 def spelled(table: pd.DataFrame) -> pd.DataFrame:

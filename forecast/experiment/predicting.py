@@ -1,4 +1,4 @@
-"""From a table of one's own to forecasts: what the commands `predict` and `backtest` do."""
+"""From a table of one's own to forecasts: what the command `predict` does."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from forecast.ahead import check_known, with_future
-from forecast.evaluation import Plan
 from forecast.experiment.choosing import CANDIDATES, Comparison, compare, comparison_plan, model_named
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import Layout, OwnTable, read_table
@@ -20,8 +19,7 @@ from forecast.frame import Panel, Roles, check_frame
 from forecast.origins import origins_of
 from forecast.plots.extent import count
 
-_BEST, _RULE = "best", "SeasonalNaive"
-_MOST_CUTOFFS = 200
+BEST, _RULE = "best", "SeasonalNaive"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,7 @@ class Task:
 
     data: Path | None
     names: Mapping[str, Any] = field(default_factory=dict)
-    model: Sequence[str] = (_BEST,)
+    model: Sequence[str] = (BEST,)
     horizon: int | None = None
     future: Path | None = None
     freq: str | None = None
@@ -87,47 +85,12 @@ def predict(task: Task) -> Predicted:
         return replace(found, notes=tuple(notes.lines))
 
 
-def backtest_models(task: Task, *, folds: int = 5, stride: int | None = None, cutoffs: Sequence[str] = ()) -> tuple:
-    """Compare models on a table; gives the comparison, the panel, the plan, the layout and notes.
-
-    Every fold fits anew. Raises what `predict` raises.
-    """
-    with in_options():
-        notes = Notes(task.say)
-        with notes.of_warnings():
-            horizon = _horizon(task)
-            # What is still to come cannot be scored.
-            table, _ = _with_future(task, _read(task, Layout(**task.names), notes), notes)
-            panel = check_frame(table.frame, **_door(task, table))
-            if cutoffs:
-                plan = Plan(horizon=horizon, stride=stride, cutoffs=_stamps(cutoffs, panel, table.layout))
-            else:
-                plan = Plan(horizon=horizon, stride=stride, n_folds=folds)
-            names = [name for one in task.model for name in (CANDIDATES if one == _BEST else (one,))]
-            models = {name: _model(task, name, horizon) for name in dict.fromkeys(names)}
-            for line in told_plan(plan, panel):
-                task.say(line)
-            return compare(panel, models, plan, task.say, seed=task.seed), panel, plan, table.layout, tuple(notes.lines)
-
-
-def told_plan(plan: Plan, panel: Panel) -> list[str]:
-    """Say, before anything runs, what each fold learns from and what it is scored on."""
-    table = plan.table(panel)
-    rule = "given" if plan.n_folds is None else f"counted back from the end, {plan.stride or plan.horizon} steps apart"
-    lines = [f"{len(table)} cutoffs, {rule}; a model reads targets up to the cutoff only, and is scored after it:"]
-    for row in table.head(_MOST_CUTOFFS).to_dict("records"):
-        fit, test = (f"{row[f'{part}_start']} to {row[f'{part}_end']}" for part in ("train", "test"))
-        size = f"{row['series']} series, {row['points']:,} values"
-        lines.append(f"  fold {row['fold']}: fit on {fit}, scored on {test} ({size})")
-    return lines
-
-
 def _with_new(task: Task, notes: Notes) -> Predicted:
     """Fit a model by name, or the best of some, and forecast."""
-    horizon, name = _horizon(task), task.model[0]
-    model = None if name == _BEST else _model(task, name, horizon)  # a wrong name is told before any data are read
-    table, future = _with_future(task, _read(task, Layout(**task.names), notes), notes)
-    door = _door(task, table)
+    horizon, name = horizon_of(task), task.model[0]
+    model = None if name == BEST else _model(task, name, horizon)  # a wrong name is told before any data are read
+    table, future = with_own_future(task, read_task(task, Layout(**task.names), notes), notes)
+    door = door_of(task, table)
     panel, comparison = check_frame(table.frame, **door), None
     longest = int(panel.lengths.max())
     if horizon >= longest and (model is None or hasattr(model, "backbone")):
@@ -175,7 +138,7 @@ def _with_saved(task: Task, folder: Path, notes: Notes) -> Predicted:
     layout = Layout(**{"roles": door.get("roles") or Layout().roles, **named, **task.names})
     panel, future = fitted, None
     if task.data is not None:
-        table, future = _with_future(task, _read(task, layout, notes), notes)
+        table, future = with_own_future(task, read_task(task, layout, notes), notes)
         layout = table.layout
         ours = {layout.columns[name]: theirs[name] for name in theirs}
         door |= {"freq": fitted.calendar.freq if fitted.calendar.unit else int(fitted.calendar.freq), "min_length": 1}
@@ -212,13 +175,15 @@ def _model(task: Task, name: str, horizon: int) -> Forecaster:
     return model_named(name, horizon, levels=task.levels, seed=task.seed, steps=task.steps)
 
 
-def _horizon(task: Task) -> int:
+def horizon_of(task: Task) -> int:
+    """Give the horizon. Raises ConfigError where there is none."""
     if task.horizon is None:
         raise ConfigError("error: `--horizon` is missing: how many steps ahead?")
     return task.horizon
 
 
-def _read(task: Task, layout: Layout, notes: Notes) -> OwnTable:
+def read_task(task: Task, layout: Layout, notes: Notes) -> OwnTable:
+    """Read the table of a task. Raises ConfigError, OSError."""
     if task.data is None:
         raise ConfigError("error: `--data` is missing: which table? (only a saved forecaster has data of its own)")
     table = read_table(task.data, layout)
@@ -226,7 +191,7 @@ def _read(task: Task, layout: Layout, notes: Notes) -> OwnTable:
     return table
 
 
-def _door(task: Task, table: OwnTable) -> dict[str, Any]:
+def door_of(task: Task, table: OwnTable) -> dict[str, Any]:
     """Give the options of the door, as few as are needed."""
     layout = table.layout
     freq = int(task.freq) if task.freq is not None and re.fullmatch(r"\d+", task.freq) else task.freq
@@ -234,7 +199,7 @@ def _door(task: Task, table: OwnTable) -> dict[str, Any]:
     return {"columns": layout.columns} | {name: value for name, value in given.items() if value is not None}
 
 
-def _with_future(task: Task, table: OwnTable, notes: Notes) -> tuple[OwnTable, pd.DataFrame | None]:
+def with_own_future(task: Task, table: OwnTable, notes: Notes) -> tuple[OwnTable, pd.DataFrame | None]:
     """Part what is to come from the history: a table of its own, or rows without a value at the ends of series."""
     if not table.layout.roles.known and not table.layout.roles.forecasted:
         if task.future is not None:
@@ -253,19 +218,3 @@ def _with_future(task: Task, table: OwnTable, notes: Notes) -> tuple[OwnTable, p
         return table, None
     notes.take(f"{int(ahead.sum()):,} rows without a value at the ends of series are taken as the future")
     return replace(table, frame=frame.loc[~ahead]), frame.loc[ahead].drop(columns=columns["y"])
-
-
-def _stamps(cutoffs: Sequence[str], panel: Panel, layout: Layout) -> list:
-    """Give cutoffs, spelled as the times of the table are."""
-    if panel.calendar.unit is None:
-        try:
-            return [int(one) for one in cutoffs]
-        except ValueError:
-            raise ConfigError(
-                f"error: `--cutoffs` {','.join(cutoffs)}: the times of the data are whole numbers"
-            ) from None
-    try:
-        return list(pd.to_datetime(list(cutoffs), format=layout.time_format or "ISO8601"))
-    except ValueError as error:
-        how = layout.time_format or "ISO 8601"
-        raise ConfigError(f"error: `--cutoffs` {','.join(cutoffs)}: not of the format {how} of the data") from error

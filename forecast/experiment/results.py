@@ -135,7 +135,6 @@ def publish(store: Store) -> Results:
         history, folds = read_history(store, dataset, ledger), read_folds(store, dataset, ledger)
         own_curves = pd.DataFrame(curves[curves["dataset"] == dataset])
         drawn = pictures(ledger, Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves))
-        _write_plots(store, dataset, drawn)
         with store.replacing(f"ledger/{dataset}") as path:
             ledger.write(path)
         chapters.append(
@@ -176,6 +175,8 @@ def publish(store: Store) -> Results:
     if chapters:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}")
+        for dataset, chapter in zip(ledgers, chapters, strict=True):
+            _write_plots(store, dataset, chapter.drawn or ())
     else:
         report.unlink(missing_ok=True)
     return results

@@ -49,7 +49,10 @@ def _matrix(ax: Axes, found: Standings, names: list[str]) -> None:
         for value in ("win_rate", "win_low", "win_high")
     )
     shares = rates.to_numpy(dtype=float)
-    ax.imshow(np.ma.masked_invalid(shares), cmap=_LESS_MORE, vmin=0, vmax=1, aspect="auto")
+    edges = np.arange(len(names) + 1) - 0.5
+    look_of = {"cmap": _LESS_MORE, "vmin": 0, "vmax": 1, "edgecolors": "white", "linewidth": 1.0}
+    ax.pcolormesh(edges, edges, np.ma.masked_invalid(shares), **look_of)  # not a picture of pixels
+    ax.set_ylim(len(names) - 0.5, -0.5)
     for (row, column), share in np.ndenumerate(shares):
         if row == column:
             continue

@@ -83,28 +83,29 @@ def by_law(monkeypatch):
 @pytest.mark.parametrize(
     ("regime", "told"),
     [
-        ("matched", "5:9: regime: unknown regime 'matched'; did you mean 'matched_"),
-        ("3", "5:9: regime: should be text; got 3, or should be a mapping; got 3"),
-        ("{within: 0.1}", "5:9: regime.type: needs a name, one of as_given, matched_parameters"),
-        ("{type: matched_parameters, withn: 0.1}", "5:36: regime.withn: unknown key; did you mean 'within'?"),
-        ("{type: matched_parameters, within: 0}", "5:44: regime.within: `within` is 0.0; allowed: a number above 0"),
-        ("{type: matched_parameters, of: LTSM}", "5:40: regime.of: `of` is 'LTSM', which is no network of this"),
-        ("{type: matched_compute, rounds: 0}", "5:41: regime.rounds: `rounds` is 0; allowed: a whole number of 1"),
-        ("{type: tuned, trials: 0}", "5:31: regime.trials: `trials` is 0; allowed: a whole number of 1 or more"),
-        ("{type: tuned, metric: bias}", "5:31: regime.metric: should be 'mase'"),
-        ("{type: tuned, seed: -1}", "5:29: regime.seed: `seed` is -1; allowed: a whole number, not below 0"),
-        ("{type: tuned, space: {}}", "5:30: regime.space: `space` is empty"),
-        ("{type: tuned, space: {width: 3}}", "5:30: regime.space: `space`: width is 3; allowed: a list of values, or"),
-        ("{type: tuned, space: {width: {low: 3, high: 2}}}", "5:30: regime.space: `space`: width is {'low': 3"),
-        ("{type: tuned, space: {witdh: [3]}}", "5:30: regime.space: `space` holds 'witdh', a parameter that no"),
-        ("{type: tuned, space: {width: [0]}}", "5:30: regime.space: `space`: width may be 0, which 'LSTM' refuses"),
+        ("matched", "9: regime: unknown regime 'matched'; did you mean 'matched_"),
+        ("3", "9: regime: should be text; got 3, or should be a mapping; got 3"),
+        ("{within: 0.1}", "9: regime.type: needs a name, one of as_given, matched_parameters"),
+        ("{type: matched_parameters, withn: 0.1}", "36: regime.withn: unknown key; did you mean 'within'?"),
+        ("{type: matched_parameters, within: 0}", "44: regime.within: `within` is 0.0; allowed: a number above 0"),
+        ("{type: matched_parameters, of: LTSM}", "40: regime.of: `of` is 'LTSM', which is no network of this"),
+        ("{type: matched_compute, rounds: 0}", "41: regime.rounds: `rounds` is 0; allowed: a whole number of 1"),
+        ("{type: tuned, trials: 0}", "31: regime.trials: `trials` is 0; allowed: a whole number of 1 or more"),
+        ("{type: tuned, metric: bias}", "31: regime.metric: should be 'mase'"),
+        ("{type: tuned, seed: -1}", "29: regime.seed: `seed` is -1; allowed: a whole number, not below 0"),
+        ("{type: tuned, space: {}}", "30: regime.space: `space` is empty"),
+        ("{type: tuned, space: {width: 3}}", "30: regime.space: `space`: width is 3; allowed: a list of values, or"),
+        ("{type: tuned, space: {width: {low: 3, high: 2}}}", "30: regime.space: `space`: width is {'low': 3"),
+        ("{type: tuned, space: {witdh: [3]}}", "30: regime.space: `space` holds 'witdh', a parameter that no"),
+        ("{type: tuned, space: {width: [0]}}", "30: regime.space: `space`: width may be 0, which 'LSTM' refuses"),
     ],
 )
 def test_a_planted_fault_is_told_at_its_place(config, regime, told):
     path = config(f"regime: {regime}\n", forecasters=NETWORKS)
     with pytest.raises(ConfigError) as caught:
         load_experiment(path)
-    lines = [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+    at = path.read_text().splitlines().index(f"regime: {regime}") + 1
+    lines = [line.removeprefix(f"{path}:{at}:") for line in str(caught.value).splitlines()]
     assert any(line.startswith(told) for line in lines), lines
 
 
@@ -323,7 +324,7 @@ def test_a_matched_run_trains_and_tells_what_was_matched_and_what_was_not(config
 
 def test_an_unmet_match_is_told_before_a_folder_is_made(config, tmp_path):
     path = config("regime: {type: matched_parameters, within: 0.0001}\n", forecasters=NETWORKS)
-    with pytest.raises(ConfigError, match=r"small.yaml:4:\d+: forecasters\.(LSTM|TCN): parameters cannot be matched"):
+    with pytest.raises(ConfigError, match=r"small.yaml:\d+:\d+: forecasters\.(LSTM|TCN): parameters cannot be matched"):
         run_experiment(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

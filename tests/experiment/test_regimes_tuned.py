@@ -263,7 +263,7 @@ def test_a_forecaster_all_of_whose_trials_fail_is_named(config, own, tmp_path):
 def test_more_cutoffs_than_the_rows_hold_are_told_before_a_folder_is_made(config, tmp_path):
     path = config(TUNED.replace("folds: 2", "folds: 60"), forecasters=AVERAGES)
     with pytest.raises(
-        ConfigError, match=r"small.yaml:5:\d+: regime.folds: `folds` is 60, in a search on the rows up to"
+        ConfigError, match=r"small.yaml:\d+:\d+: regime.folds: `folds` is 60, in a search on the rows up to"
     ):
         run_experiment(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from forecast.audit import Certificate, Finding
 from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import score
 from forecast.evaluation.skill import skill
 from forecast.evaluation.statistics import standings
-from forecast.audit import Certificate, Finding
 from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.report import Chapter, write_report
 
@@ -155,11 +155,10 @@ def test_every_id_is_used_once_and_every_reference_has_its_target(page, read):
 
 def test_every_forecaster_has_its_row_baselines_first(chapter, read):
     rows = {row[0]: row for row in read.rows if len(row) == 12}
-    under = {name: "lstmdirect"[:0] for name in chapter.ledger.forecasters}
     fits = chapter.ledger.fits
-    for name, backbone, decoder in zip(fits["forecaster"], fits["backbone"], fits["decoder"], strict=True):
-        under[name] = f"{backbone}, {decoder}" if decoder else ""
-    assert set(rows) == {"forecasterbackbone, decoder", *(name + under[name] for name in chapter.ledger.forecasters)}
+    parts = zip(fits["forecaster"], fits["backbone"], fits["decoder"], strict=True)
+    named = {f"{name}{f'{backbone}, {decoder}' if decoder else ''}" for name, backbone, decoder in parts}
+    assert set(rows) == {"forecasterbackbone, decoder", *named}
     names = [row[0] for row in read.rows]
     order = [names.index(name) for name in ("baseline", "linear", "latent-state", "direct-prediction")]
     assert order == sorted(order)

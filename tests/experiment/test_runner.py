@@ -42,7 +42,7 @@ def tiny(data, tmp_path_factory):
     path = tmp_path_factory.mktemp("tiny") / "tiny.yaml"
     path.write_text(
         f"datasets: {{file: {data}/series.csv, freq: D}}\nhorizon: 3\nplan: {{n_folds: 4, refit: 2}}\n"
-        f"seeds: [0, 1]\nforecasters: {TINY}\n"
+        f"seeds: [0, 1]\naudit: false\nforecasters: {TINY}\n"
     )
     return path
 
@@ -96,7 +96,8 @@ def test_the_folder_holds_all_that_is_promised(whole, tiny):
     for name in ("report.html", "cells.csv", "folds.csv", "protocol.json", "experiment.json", "history/series.csv.gz"):
         assert (folder / name).is_file(), name
     assert {path.stem for path in (folder / "plots" / "series").glob("*.png")} == {
-        *("skill", "forecasts", "error_by_step", "error_by_cutoff", "calibration", "folds")
+        *("skill", "skill_by_step", "skill_by_staleness", "win_rates", "forecasts", "error_by_step"),
+        *("error_by_cutoff", "calibration", "coverage_by_step", "pit", "folds"),
     }
     assert (folder / "experiment.yaml").read_text() == tiny.read_text()
     assert pd.read_csv(folder / "folds.csv")["fold"].tolist() == [0, 1, 2, 3]

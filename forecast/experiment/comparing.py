@@ -1,0 +1,252 @@
+"""From a table of one's own to a comparison: what the command `backtest` does, with the engine of experiments.
+
+The options are those of an experiment without its file: the same cells, verdict, tables and report.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from forecast.audit.certificate import Certificate
+from forecast.evaluation.backtest import check_follows
+from forecast.evaluation.folds import Folds
+from forecast.evaluation.ledger.columns import AFTER_LEVELS, BEFORE_LEVELS
+from forecast.experiment.choosing import CANDIDATES, config_of, known_as, model_named
+from forecast.experiment.config import Experiment
+from forecast.experiment.faults import ConfigError
+from forecast.experiment.own_data import Layout, check_names, named, write_table
+from forecast.experiment.plan_options import PlanOptions, in_plan_options
+from forecast.experiment.predicting import BEST, Task, door_of, horizon_of, read_task, with_own_future
+from forecast.experiment.results import Results
+from forecast.experiment.runner import run_experiment
+from forecast.experiment.store import Store
+from forecast.experiment.verdict import BASELINE
+from forecast.experiment.wording import Notes, as_options, in_options
+from forecast.experiment.work import Progress
+from forecast.forecaster import DECILES
+from forecast.frame import Panel, check_frame
+from forecast.params import takes
+
+NO_BASELINE = "none"
+FORECASTS = "forecasts.csv"
+SCORES = ["model", "family", "skill", "low", "high", "seed_sd", "mase", "wql", "mae", "coverage"]
+COSTS = ["parameters", "fit_seconds", "seeds", "fallbacks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """How models are compared on the table of a task, whose `model` names them.
+
+    Attributes
+    ----------
+    plan: where to forecast from.
+    baselines: models that are compared with them, too; `none` for none.
+    seeds: of networks.
+    calibrate: whether quantiles of models, not of baselines, are moved by what they missed before each cutoff.
+    audit: whether every model is audited.
+    fallback: a model whose forecasts are scored where another one fails; None, to leave that one out.
+    out: folder of the results, which a later run goes on with; None for a temporary one.
+
+    """
+
+    plan: PlanOptions
+    baselines: Sequence[str] = (BASELINE,)
+    seeds: Sequence[int] = (0,)
+    calibrate: bool = False
+    audit: bool = True
+    fallback: str | None = None
+    out: Path | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison of models found.
+
+    Attributes
+    ----------
+    results: of the experiment; its folder is gone where it was a temporary one.
+    scores: one row per model, best first: `SCORES`, with the interval of the skill, and `COSTS`.
+    verdict: who is ahead, and how sure that is, or why there is no verdict.
+    failed: model -> why not all of its folds are there.
+    audits: model -> the certificate of its audit, or why there is none.
+    folds, layout, notes: the plan on the data, what the columns are, what a person should know.
+    files: what was written.
+
+    """
+
+    results: Results
+    scores: pd.DataFrame
+    verdict: str
+    failed: Mapping[str, str]
+    audits: Mapping[str, Certificate | str]
+    folds: Folds
+    layout: Layout
+    notes: tuple[str, ...]
+    files: tuple[Path, ...]
+
+
+def compare_models(task: Task, trial: Trial, progress: Progress) -> Compared:
+    """Compare models on a table of one's own, by forecasts of its past.
+
+    Raises
+    ------
+    ConfigError: something asked for cannot be had; says which, and what to do. Nothing is fitted then.
+    StoreError: a folder that cannot be written to, or holds something else.
+    OSError: a file that is not there, or cannot be read.
+
+    """
+    with in_options(), ExitStack() as stack:
+        notes = Notes(task.say)
+        horizon, forecasters = horizon_of(task), _forecasters(task, trial)
+        with notes.of_warnings():
+            # What is still to come cannot be scored.
+            table, _ = with_own_future(task, read_task(task, Layout(**task.names), notes), notes)
+            panel = check_frame(table.frame, **door_of(task, table))
+            folds = trial.plan.folds_on(panel, horizon, table.layout)
+            check_names([*BEFORE_LEVELS, *map(str, DECILES), *AFTER_LEVELS], table.layout)
+            experiment = _experiment(task, trial, forecasters, panel, folds, table.layout)
+            _check(experiment, folds)
+            for line in _plan_lines(folds):
+                task.say(line)
+            out = trial.out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forecast-")))
+            results = run_experiment(experiment, out, progress)
+        files = _write(results, table.layout) if trial.out is not None else ()
+        failed = {}
+        for row in results.failures:
+            failed.setdefault(row["forecaster"], as_options(row["error"]))
+        name = experiment.name
+        return Compared(
+            results=results,
+            scores=_scores(results, name),
+            verdict=results.verdicts.get(name, "There is no verdict: no model was fitted at every cutoff."),
+            failed=failed,
+            audits=results.audits.get(name, {}),
+            folds=folds,
+            layout=table.layout,
+            notes=tuple(notes.lines),
+            files=files,
+        )
+
+
+def _plan_lines(folds: Folds) -> list[str]:
+    """Say what each fold learns from and is scored on; days without the time of day."""
+    text = str(folds)
+    if set(re.findall(r"\b\d\d:\d\d:\d\d\b", text)) == {"00:00:00"}:
+        text = text.replace(" 00:00:00", "")
+    return text.splitlines()
+
+
+def _forecasters(task: Task, trial: Trial) -> dict[str, dict[str, Any]]:
+    """Give the models by label, as a config has them: baselines first."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in trial.baselines:
+        if one != NO_BASELINE:
+            name = _known(one, "--baseline")
+            found[name] = _config(task, trial, name)
+    for one in task.model:
+        for name in CANDIDATES if one == BEST else (_known(one, "--model"),):
+            config = _config(task, trial, name)
+            if trial.calibrate:
+                # A level that too few windows can tell is moved by the largest error of those that there are.
+                found[f"{name} calibrated"] = {"type": "Calibrated", "forecaster": config, "few": "widest"}
+            else:
+                found[name] = config
+    if trial.fallback is not None:
+        _known(trial.fallback, "--fallback")
+    return found
+
+
+def _known(name: str, option: str) -> str:
+    if Path(name).expanduser().is_dir():
+        raise ConfigError(
+            f"error: `{option}` {name!r} is a folder: a saved forecaster is fitted already, and a backtest fits "
+            "anew at each cutoff; give a model by name, or a class of your own as package.module:Class"
+        )
+    try:
+        return known_as(name)
+    except ConfigError as error:
+        message = (
+            str(error).replace("`--model`", f"`{option}`").replace(" is no folder of a saved forecaster, and", ":")
+        )
+        raise ConfigError(message if option == "--model" else message.replace("known: best, ", "known: ")) from error
+
+
+def _config(task: Task, trial: Trial, name: str) -> dict[str, Any]:
+    """Give what a config says of a model; a class of the user's own that has no season is left without."""
+    season = trial.plan.season
+    config = config_of(name, steps=task.steps, season=season)
+    if ":" in name:
+        model = model_named(name, task.horizon or 1)  # one that cannot be had is told before any data are read
+        if season is not None and takes(model, "season_length"):
+            config["season_length"] = season
+    return config
+
+
+def _experiment(
+    task: Task, trial: Trial, forecasters: dict[str, Any], panel: Panel, folds: Folds, layout: Layout
+) -> Experiment:
+    """Give the experiment that the options stand for."""
+    file = Path(str(task.data)).name
+    name = re.sub(r"[^\w .+-]+", "_", file.split(".")[0]).lstrip(" .+-")[:100] or "data"
+    roles = layout.roles if layout.roles.columns() else None
+    dataset = {"name": name, "file": file, "columns": layout.columns, "freq": panel.calendar.freq, "roles": roles}
+    plan = {
+        "cutoffs": folds.plan.cutoffs,
+        "n_folds": folds.plan.n_folds,
+        "stride": folds.plan.stride,
+        "start": folds.plan.start,
+        "end": folds.plan.end,
+    }
+    spans = ("gap", "window", "refit", "validation", "embargo", "context", "align", "lookahead_across_series")
+    plan |= {key: getattr(folds.plan, key) for key in (*spans, "season_length")}
+    fallback = None if trial.fallback is None else _config(task, trial, known_as(trial.fallback))
+    return Experiment.on(
+        {name: panel},
+        name=name,
+        datasets=[dataset],
+        horizon=folds.plan.horizon,
+        gaps=task.gaps or "error",
+        plan=plan,
+        seeds=list(trial.seeds),
+        forecasters=forecasters,
+        fallback=fallback,
+        audit=trial.audit,
+    )
+
+
+def _check(experiment: Experiment, folds: Folds) -> None:
+    """Refuse models that cannot follow the plan, before the folder is touched."""
+    with in_plan_options():
+        for label, forecaster in experiment.build_forecasters().items():
+            check_follows(forecaster, label, folds.plan, folds)
+
+
+def _scores(results: Results, name: str) -> pd.DataFrame:
+    """Give one row per model, by skill where it is defined, else by MAE."""
+    if name not in results.ledgers:
+        return pd.DataFrame(columns=[*SCORES, *COSTS])
+    ledger, standings = results.ledgers[name], results.standings[name].skill
+    table = results.summary.set_index("forecaster").loc[list(ledger.forecasters)]
+    if BASELINE in ledger.forecasters:  # else an interval would be that of a skill against another
+        table = table.join(standings.set_index("forecaster")[["low", "high", "seed_sd"]])
+    table = table.join(ledger.fits.groupby("forecaster")["fallbacks"].sum()).assign(lead=-table["skill"])
+    table = table.sort_values(by=["lead", "mae"], kind="stable", na_position="last").rename_axis("model")
+    return table.reset_index().reindex(columns=[*SCORES, *COSTS])
+
+
+def _write(results: Results, layout: Layout) -> tuple[Path, ...]:
+    """Write all forecasts in the names and spelling of the table, beside the results, and give the files to look at."""
+    folder = results.folder
+    for ledger in results.ledgers.values():
+        with Store(folder).replacing(FORECASTS) as path:
+            write_table(named(ledger.forecasts, layout), path)
+    there = [folder / name for name in ("report.html", "summary.csv", "comparison.csv", "pairs.csv", FORECASTS)]
+    return tuple(
+        path for path in (*there, folder / "cells.csv", *sorted(folder.glob("plots/*/*.png"))) if path.is_file()
+    )
