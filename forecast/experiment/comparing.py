@@ -21,8 +21,9 @@ from forecast.experiment.choosing import CANDIDATES, config_of, known_as, model_
 from forecast.experiment.config import Experiment
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import Layout, check_names, named, write_table
-from forecast.experiment.plan_options import PlanOptions, in_plan_options
+from forecast.experiment.plan_options import PlanOptions, days, in_plan_options
 from forecast.experiment.predicting import BEST, Task, door_of, horizon_of, read_task, with_own_future
+from forecast.experiment.regimes.networks import networks
 from forecast.experiment.results import Results
 from forecast.experiment.runner import run_experiment
 from forecast.experiment.store import Store
@@ -112,7 +113,7 @@ def compare_models(task: Task, trial: Trial, progress: Progress) -> Compared:
             check_names([*BEFORE_LEVELS, *map(str, DECILES), *AFTER_LEVELS], table.layout)
             experiment = _experiment(task, trial, forecasters, panel, folds, table.layout)
             _check(experiment, folds)
-            for line in _plan_lines(folds):
+            for line in days(str(folds)).splitlines():
                 task.say(line)
             out = trial.out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forecast-")))
             results = run_experiment(experiment, out, progress)
@@ -132,14 +133,6 @@ def compare_models(task: Task, trial: Trial, progress: Progress) -> Compared:
             notes=tuple(notes.lines),
             files=files,
         )
-
-
-def _plan_lines(folds: Folds) -> list[str]:
-    """Say what each fold learns from and is scored on; days without the time of day."""
-    text = str(folds)
-    if set(re.findall(r"\b\d\d:\d\d:\d\d\b", text)) == {"00:00:00"}:
-        text = text.replace(" 00:00:00", "")
-    return text.splitlines()
 
 
 def _forecasters(task: Task, trial: Trial) -> dict[str, dict[str, Any]]:
@@ -222,9 +215,21 @@ def _experiment(
 
 def _check(experiment: Experiment, folds: Folds) -> None:
     """Refuse models that cannot follow the plan, before the folder is touched."""
+    forecasters, plan, fold = experiment.build_forecasters(), folds.plan, folds[0]
     with in_plan_options():
-        for label, forecaster in experiment.build_forecasters().items():
-            check_follows(forecaster, label, folds.plan, folds)
+        for label, forecaster in forecasters.items():
+            check_follows(forecaster, label, plan, folds)
+        rows, needed = fold.train_end - fold.train_start + 1, plan.gap + plan.horizon + 1
+        if rows < needed and (held := networks(forecasters)):
+            label, until = next(iter(held)), f"up to {folds.panel.calendar.stamp(fold.train_end)}"
+            needs = f"{label} needs {needed} to learn from, one more than it forecasts"
+            if plan.window != "expanding" and rows == plan.window - (plan.held_back or 0) - plan.embargo:
+                raise ValueError(
+                    f"`window` of {plan.window} leaves {rows} steps {until}, and {needs}: give a longer one"
+                )
+            raise ValueError(
+                f"the first fit has {rows} steps {until}, and {needs}: begin later, or ask for fewer folds"
+            )
 
 
 def _scores(results: Results, name: str) -> pd.DataFrame:

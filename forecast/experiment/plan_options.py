@@ -73,7 +73,7 @@ class PlanOptions:
         return {
             "stride": _whole(self.stride),
             "gap": self.gap,
-            "window": _whole(self.window) or "expanding",
+            "window": "expanding" if self.window is None else _whole(self.window),
             "refit": "every" if self.refit is None else _whole(self.refit),
             "validation": self.validation,
             "embargo": self.embargo,
@@ -104,7 +104,13 @@ def in_plan_options() -> Iterator[None]:
             message = str(error)
             for pattern, words in _TO_OPTIONS.items():
                 message = re.sub(pattern, words, message)
-            raise ValueError(message) from error
+            raise ValueError(days(message)) from error
+
+
+def days(text: str) -> str:
+    """Leave the time of day out of a text in which every stamp is the beginning of one."""
+    whole = set(re.findall(r"\b\d\d:\d\d:\d\d\b", text)) == {"00:00:00"}
+    return text.replace(" 00:00:00", "") if whole else text
 
 
 def _as_many(panel: Panel, given: dict[str, Any]) -> Folds:

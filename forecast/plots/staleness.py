@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from forecast.evaluation.ledger import Ledger
 
 _MOST = 12  # ages; of more, neighbours are averaged
+_FLOOR = 0.01  # of a ratio to the baseline, as in skill
 
 
 def ages(ledger: Ledger) -> np.ndarray:
@@ -78,28 +79,30 @@ def plot_skill_by_staleness(ledger: Ledger, baseline: str = "SeasonalNaive", *, 
 
 def _skills(ledger: Ledger, baseline: str) -> pd.DataFrame:
     """Give the skill of each forecaster (columns) at each age of the fit (index), averaged over neighbours if many."""
-    series, losses = ledger.points.series, cell_means(ledger, error_of("mae"))
+    losses, distinct = cell_means(ledger, error_of("mae")), ages(ledger)
     known = np.isfinite(losses).all(axis=0)
-    distinct = ages(ledger)
+    names = list(ledger.forecasters)
     groups = np.array_split(distinct, min(len(distinct), _MOST)) if len(distinct) else []
     rows = {}
     for group in groups:
-        means: dict[str, np.ndarray] = {}
-        for name in ledger.forecasters:
-            own = [place for place, run in enumerate(ledger.runs) if run.forecaster == name]
-            seeds = []
-            for place in own:
-                there = known & np.isin(ledger.runs[place].staleness, group)
-                cells = pd.Series(losses[place][there]).groupby(series[there]).mean()
-                seeds.append(cells.reindex(range(len(ledger.points.ids))).to_numpy())
-            means[name] = np.mean(seeds, axis=0)  # (S,)
-        base = means[baseline]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = {
-                name: np.log(np.maximum(mean / np.where(base > 0, base, np.nan), 0.01)) for name, mean in means.items()
-            }
-        shared = np.isfinite(np.stack(list(logs.values()))).all(axis=0)
-        rows[float(group.mean())] = {
-            name: -np.expm1(log[shared].mean()) if shared.any() else np.nan for name, log in logs.items()
-        }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(ledger.forecasters))
+        errors = np.stack([_by_series(ledger, name, losses, known, group) for name in names])  # (M, S)
+        base = errors[names.index(baseline)]
+        ratios = errors / np.where(base > 0, base, np.nan)
+        shared = np.isfinite(ratios).all(axis=0)
+        logs = (
+            np.log(np.maximum(ratios[:, shared], _FLOOR)).mean(axis=1) if shared.any() else np.full(len(names), np.nan)
+        )
+        rows[float(group.mean())] = -np.expm1(logs)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names)
+
+
+def _by_series(ledger: Ledger, name: str, losses: np.ndarray, known: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Give the mean error of a forecaster at some ages, (S,): over cutoffs, then seeds; NaN where there is none."""
+    series, number, seeds = ledger.points.series, len(ledger.points.ids), []
+    for loss, run in zip(losses, ledger.runs, strict=True):
+        if run.forecaster == name:
+            there = known & np.isin(run.staleness, group)
+            counts = np.bincount(series[there], minlength=number)
+            sums = np.bincount(series[there], weights=loss[there], minlength=number)
+            seeds.append(sums / np.where(counts > 0, counts, np.nan))
+    return np.mean(seeds, axis=0)

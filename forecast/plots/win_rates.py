@@ -77,7 +77,7 @@ def _forest(ax: Axes, found: Standings, names: list[str]) -> None:
     rate, low, high = (rows[name].to_numpy(dtype=float) for name in ("win_rate", "win_low", "win_high"))
     at = np.arange(len(rows))
     ax.axvline(0.5, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0, label="_even")
-    for place in at:
+    for place in range(len(rows)):
         ax.axhline(place, color=FAINT, linewidth=0.5, zorder=0)
     ax.hlines(at, low, high, color=MUTED, linewidth=1.6)
     ax.plot(rate, at, "o", color=INK, markersize=4.5)

@@ -102,6 +102,7 @@ def unplotted(monkeypatch):
 @pytest.fixture
 def undrawn(unplotted, monkeypatch):
     """Leave out the plots and the report, which take most of the time of a small run."""
-    from forecast.experiment import report
+    from forecast.experiment import pictures, report
 
+    monkeypatch.setattr(pictures, "pictures", lambda *given: [])
     monkeypatch.setattr(report, "write_report", lambda path, chapters, title: path.write_text(title))

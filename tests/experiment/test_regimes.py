@@ -9,20 +9,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast import NeuralForecaster, check_frame
+from forecast import Naive, NeuralForecaster, check_frame
 from forecast.evaluation import Plan
 from forecast.experiment import ConfigError, StoreError, load_experiment, rebuild, run_experiment
 from forecast.experiment.regimes import Case, matched_compute
+from forecast.experiment.regimes.account import note_of, sentences
+from forecast.experiment.regimes.as_given import AsGiven
 from forecast.experiment.regimes.matched_compute import MatchedCompute, Price, Seconds, prices_of
 from forecast.experiment.regimes.matched_parameters import MatchedParameters, Size, agreeing
 from forecast.experiment.regimes.networks import network_in
 from forecast.experiment.work import Progress
-from forecast.nn import BACKBONES, DECODERS
+from forecast.nn import BACKBONES, DECODERS, LSTM, RNN, Transformer
 from forecast.training import Training
 
-LSTM = "{type: NeuralForecaster, backbone: {type: lstm, width: 24}, training: &quick {steps: 4, validation_length: 0}}"
-TCN = "{type: NeuralForecaster, backbone: {type: tcn, width: 16}, training: *quick}"
-NETWORKS = f"{{SeasonalNaive: , LSTM: {LSTM}, TCN: {TCN}}}"
+RECURRENT = (
+    "{type: NeuralForecaster, backbone: {type: lstm, width: 24}, training: &quick {steps: 4, validation_length: 0}}"
+)
+CONVOLUTIONAL = "{type: NeuralForecaster, backbone: {type: tcn, width: 16}, training: *quick}"
+NETWORKS = f"{{SeasonalNaive: , LSTM: {RECURRENT}, TCN: {CONVOLUTIONAL}}}"
 PRICES = {"LSTM": Price(0.5, 0.01), "TCN": Price(0.2, 0.03), "Transformer": Price(1.0, 0.05)}
 
 
@@ -111,7 +115,8 @@ def test_a_planted_fault_is_told_at_its_place(config, regime, told):
 
 @pytest.mark.parametrize("regime", ["matched_parameters", "matched_compute"])
 @pytest.mark.parametrize(
-    ("forecasters", "told"), [(f"{{LSTM: {LSTM}}}", "there is one network to"), ("{Naive: }", "there are no networks")]
+    ("forecasters", "told"),
+    [(f"{{LSTM: {RECURRENT}}}", "there is one network to"), ("{Naive: }", "there are no networks")],
 )
 def test_one_network_alone_has_nothing_to_match(config, regime, forecasters, told):
     with pytest.raises(ConfigError, match=f"regime: {told}"):
@@ -181,8 +186,6 @@ def test_backbones_agree_under_every_decoder(panel, decoder, backbones):
 
 
 def test_a_network_whose_widths_are_too_coarse_is_named_with_what_it_can_have(panel):
-    from forecast.nn import RNN, Transformer
-
     given = {"small": network(RNN(width=8)), "coarse": network(Transformer(width=32, heads=16))}
     faults = []
     assert MatchedParameters(of="small").settle(case_of(panel, given), None, faults) is None
@@ -289,10 +292,10 @@ def test_a_fit_is_really_timed(panel):
 
 
 def test_a_matched_run_trains_and_tells_what_was_matched_and_what_was_not(config, tmp_path, undrawn):
-    tcn = TCN.replace("training:", "context_length: 14, training:")
+    tcn = CONVOLUTIONAL.replace("training:", "context_length: 14, training:")
     path = config(
         "regime: {type: matched_parameters, within: 0.05}\n",
-        forecasters=f"{{SeasonalNaive: , LSTM: {LSTM}, TCN: {tcn}}}",
+        forecasters=f"{{SeasonalNaive: , LSTM: {RECURRENT}, TCN: {tcn}}}",
         plan="{n_folds: 2, refit: never}",
     )
     results = run_experiment(path, tmp_path / "out")
@@ -329,12 +332,16 @@ def test_an_unmet_match_is_told_before_a_folder_is_made(config, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_as_given_is_told_with_all_that_differs(config, tmp_path, undrawn):
-    results = run_experiment(config(forecasters=NETWORKS, plan="{n_folds: 2, refit: never}"), tmp_path / "out")
-    said = results.regimes["series"]
+def test_as_given_is_told_with_all_that_differs(panel):
+    given = {"LSTM": network(LSTM(width=24)), "TCN": network("tcn"), "Naive": Naive(5)}
+    settled = AsGiven().settle(case_of(panel, given), None, [])
+    assert settled.forecasters is given
+    note = note_of(AsGiven(), settled, panel)
+    said = " ".join(sentences(note, None))
     assert said.startswith("Widths and budgets as given, not matched. Not equal: parameters (LSTM ")
-    assert "width (LSTM 24, TCN 16)" in said
+    assert "width (LSTM 24, TCN 64)" in said
     assert "steps" not in said
+    assert note["budgets"]["Naive"] == {"trials": 0}
 
 
 def test_measured_seconds_are_stored_and_taken_again_by_a_run_that_was_stopped(config, tmp_path, undrawn, monkeypatch):

@@ -40,7 +40,7 @@ class Told(WindowAverage):
         Told.seen.append(panel.calendar.stamp(int(panel.last.max())))
         super()._fit(panel)
 '''
-TUNED = "regime: {type: tuned, trials: 5, folds: 2, space: {window: {low: 1, high: 40}}}\n"
+TUNED = "regime: {type: tuned, trials: 4, folds: 2, space: {window: {low: 1, high: 40}}}\n"
 PLAN = "{n_folds: 2, refit: never}"
 AVERAGES = "{SeasonalNaive: , WindowAverage: , Other: {type: WindowAverage, window: 3}}"
 
@@ -163,10 +163,10 @@ def test_no_model_of_a_search_sees_a_row_after_the_first_cutoff(config, own, tmp
     path = config(TUNED, plan=PLAN, forecasters='{SeasonalNaive: , Mine: {type: "tuned_models:Told"}}')
     noted = Noted()
     results = run_experiment(path, tmp_path / "out", noted)
-    assert noted.groups == [5, 2]
+    assert noted.groups == [4, 2]
     first = pd.read_csv(results.folder / "folds.csv", parse_dates=["cutoff"])["cutoff"][0]
     seen = tuned_models.Told.seen
-    assert max(seen[:5]) == first - pd.Timedelta(days=6)
+    assert max(seen[:4]) == first - pd.Timedelta(days=6)
     assert (pd.to_datetime(results.trials["last"]) == first).all()
     note = json.loads((results.folder / "experiment.json").read_text())["settled"]["series"]
     assert note["searched up to"] == {"last": str(first), "first cutoff": str(first)}
@@ -188,9 +188,9 @@ def test_what_is_chosen_does_not_depend_on_the_rows_that_are_tested_on(config, d
 def test_every_forecaster_of_the_space_has_as_many_trials_and_runs_as_in_its_best(config, tmp_path, undrawn):
     results = run_experiment(config(TUNED, plan=PLAN, forecasters=AVERAGES), tmp_path / "out")
     trials = results.trials
-    assert trials.groupby("forecaster", sort=False).size().to_dict() == {"WindowAverage": 5, "Other": 5}
+    assert trials.groupby("forecaster", sort=False).size().to_dict() == {"WindowAverage": 4, "Other": 4}
     given = results.budgets.set_index("forecaster")["trials"]
-    assert given.to_dict() == {"SeasonalNaive": 0, "WindowAverage": 5, "Other": 5}
+    assert given.to_dict() == {"SeasonalNaive": 0, "WindowAverage": 4, "Other": 4}
     best = trials.loc[trials.groupby("forecaster", sort=False)["error"].idxmin()].set_index("forecaster")["window"]
     cells = json.loads((results.folder / "experiment.json").read_text())["cells"]
     for cell in cells:
@@ -198,7 +198,7 @@ def test_every_forecaster_of_the_space_has_as_many_trials_and_runs_as_in_its_bes
         if cell["forecaster"] in best.index:
             assert ran["window"] == best[cell["forecaster"]]
     assert results.regimes["series"].startswith(
-        "Tuned: 5 trials each, drawn at random from one space of window, by mase"
+        "Tuned: 4 trials each, drawn at random from one space of window, by mase"
     )
     assert f"Other window {int(best['Other'])}" in results.regimes["series"]
     curve = pd.read_csv(results.folder / "tuning.csv")
@@ -213,18 +213,18 @@ def test_a_search_that_was_stopped_comes_to_what_it_would_have_come_to(config, t
     if sampler == "tpe":
         pytest.importorskip("optuna")
         monkeypatch.setattr("forecast.experiment.regimes.samplers._AT_FIRST", 2)
-    text = TUNED.replace("trials: 5", f"trials: 5, sampler: {sampler}")
+    text = TUNED.replace("trials: 4", f"trials: 4, sampler: {sampler}")
     path, out = config(text, plan=PLAN, forecasters=AVERAGES), tmp_path / "out"
     whole = run_experiment(path, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(path, out, Noted(stop=8))
+        run_experiment(path, out, Noted(stop=6))
     part = rebuild(out)
-    assert part.trials["status"].tolist() == ["done"] * 8 + ["unfinished"] * 2
+    assert part.trials["status"].tolist() == ["done"] * 6 + ["unfinished"] * 2
     assert part.cells.empty
     assert part.report is None
     noted = Noted()
     results = run_experiment(path, out, noted)
-    assert noted.outcomes == ["stored"] * 8 + ["done"] * 5
+    assert noted.outcomes == ["stored"] * 6 + ["done"] * 5
     pd.testing.assert_frame_equal(stable(results.trials), stable(whole.trials))
     assert results.summary["mae"].tolist() == whole.summary["mae"].tolist()
     assert results.regimes == whole.regimes
@@ -246,7 +246,7 @@ def test_a_trial_that_fails_is_spent_and_told_and_tried_again(config, own, tmp_p
     path = config(TUNED, plan=PLAN, forecasters='{SeasonalNaive: , Mine: {type: "tuned_models:Sticking"}}')
     results = run_experiment(path, tmp_path / "out")
     failed = results.trials["status"] == "failed"
-    assert 0 < failed.sum() < 5
+    assert 0 < failed.sum() < 4
     assert set(results.trials.loc[failed, "failure"]) == {"RuntimeError: the lid is stuck"}
     assert results.trials.loc[failed, "error"].isna().all()
     noted = Noted()
@@ -256,7 +256,7 @@ def test_a_trial_that_fails_is_spent_and_told_and_tried_again(config, own, tmp_p
 
 def test_a_forecaster_all_of_whose_trials_fail_is_named(config, own, tmp_path):
     path = config(TUNED, plan=PLAN, forecasters='{SeasonalNaive: , Mine: {type: "tuned_models:Stuck"}}')
-    with pytest.raises(ConfigError, match=r"forecasters.Mine: all 5 trials failed; the first: RuntimeError: the lid"):
+    with pytest.raises(ConfigError, match=r"forecasters.Mine: all 4 trials failed; the first: RuntimeError: the lid"):
         run_experiment(path, tmp_path / "out")
 
 
@@ -274,7 +274,7 @@ def test_tpe_without_its_library_is_told_with_the_remedy(config, monkeypatch):
     with pytest.raises(
         ConfigError, match=r"regime.sampler: `sampler` is 'tpe', which needs optuna: pip install 'foretell"
     ):
-        load_experiment(config(TUNED.replace("trials: 5", "sampler: tpe"), forecasters=AVERAGES))
+        load_experiment(config(TUNED.replace("trials: 4", "sampler: tpe"), forecasters=AVERAGES))
 
 
 def test_a_network_is_searched_in_the_space_that_is_there_by_default():

@@ -1,0 +1,71 @@
+"""Pictures of a report: each there where the experiment has what it shows, and nowhere else."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from forecast import plots
+from forecast.evaluation.ledger import Ledger
+from forecast.experiment.pictures import Drawn, pictures
+from forecast.experiment.verdict import judged
+
+FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
+ALWAYS = ["forecasts", "error_by_step", "error_by_cutoff", "calibration", "coverage_by_step", "pit"]
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    return SimpleNamespace(**runpy.run_path(str(FILE)))
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch):
+    """Whether a picture is drawn, not how it looks, is what is asked here."""
+    for name in plots.__all__:
+        monkeypatch.setattr(plots, name, lambda *given, **options: Figure(), raising=False)
+
+
+def names(ledger, **given):
+    return [picture.name for picture in pictures(ledger, Drawn(judged(ledger), **given))]
+
+
+def small(synthetic, *forecasters, **given):
+    return synthetic.make_ledger(series=2, horizon=2, seeds=1, forecasters=list(forecasters), **given)[0]
+
+
+def test_one_forecaster_has_no_pictures_of_comparison(synthetic):
+    assert names(small(synthetic, "SeasonalNaive", cutoffs=1)) == ["skill", *ALWAYS]
+    assert names(small(synthetic, "Naive", cutoffs=1)) == ALWAYS
+
+
+def test_effects_are_drawn_where_decoders_are_compared(synthetic):
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", "TCN direct", cutoffs=1)
+    assert names(ledger) == ["skill", "skill_by_step", "win_rates", *ALWAYS]
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", "LSTM recursive", cutoffs=1)
+    assert names(ledger) == ["skill", "skill_by_step", "win_rates", "effects", *ALWAYS]
+
+
+def test_what_an_experiment_varies_is_drawn_where_it_does(synthetic):
+    ledger, table = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=1), pd.DataFrame({"any": [1]})
+    found = names(ledger, contexts=table, costs=table, curves=table, plan=table)
+    assert set(found) - set(names(ledger)) == {"skill_by_context", "cost", "tuning", "folds"}
+    assert names(ledger, contexts=table.iloc[:0], costs=table.iloc[:0]) == names(ledger)
+
+
+def test_the_age_of_fits_is_drawn_where_it_differs(synthetic):
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=3)
+    aged = ledger.forecasts.drop(columns="status")
+    aged["staleness"] = (aged["cutoff"] - aged["fit_cutoff"]) / pd.Timedelta("1h")
+    aged = Ledger.of(aged, ledger.scales, ledger.fits, ledger.season_length)
+    assert "skill_by_staleness" in names(aged)
+    assert "skill_by_staleness" not in names(ledger)
+
+
+def test_without_the_levels_of_an_interval_there_is_no_picture_of_it(synthetic):
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=1)
+    few = ledger.forecasts.drop(columns=["status", "0.1"])
+    assert "pit" not in names(Ledger.of(few, ledger.scales, ledger.fits, ledger.season_length))
