@@ -167,7 +167,8 @@ class Forecaster(Predictor):
         panel, arrays = saving.panel_to_json(self._fitted().detached())
         state = self._state()
         learned = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        plain = {name: saving.to_json(value, name) for name, value in state.items() if name not in learned}
+        rest = {name: value for name, value in state.items() if name not in learned}
+        plain = {name: saving.to_json(value, name, learned=True) for name, value in rest.items()}
         note = {
             "class": saving.class_name(type(self)),
             "params": {name: saving.to_json(value, name) for name, value in self.get_params(deep=False).items()},

@@ -33,6 +33,19 @@ class Forecast:
         return Forecast(self.quantiles[which], self.mean[which])
 
 
+def check_arrays(forecast: Any, told_by: str) -> None:
+    """Raise TypeError unless what a model, called `told_by`, gave is a Forecast of two arrays of real numbers."""
+    if not isinstance(forecast, Forecast):
+        raise TypeError(
+            f"{told_by} gave a {type(forecast).__name__}; expected Forecast(quantiles, mean), of two arrays"
+        )
+    for name in ("quantiles", "mean"):
+        array = getattr(forecast, name)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+            kind = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
+            raise TypeError(f"{told_by} gave `{name}` as {kind}; expected an array of real numbers")
+
+
 def in_order(origins: Origins) -> np.ndarray | slice:
     """Give the order of a table: by series, then cutoff, (M,); a slice, which copies nothing, if it is that already."""
     order = np.lexsort((origins.cutoffs, origins.series))

@@ -29,6 +29,11 @@ def check_positive(**arguments) -> None:
             raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of 1 or more")
 
 
+def is_probability(value: Any) -> bool:
+    """Whether a value is a number inside (0, 1)."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < 1)
+
+
 def check_seed(seed) -> None:
     """Refuse what seeds no generator.
 
@@ -44,7 +49,7 @@ def check_seed(seed) -> None:
 def plain_numbers(thing: object) -> None:
     """Set numpy's numbers among the arguments of a thing to Python's: of few bits, they would overflow in a sum."""
     for name, value in read(thing, deep=False).items():
-        if isinstance(value, np.number):
+        if isinstance(value, np.number) and not isinstance(value, np.timedelta64):  # a number of a unit
             object.__setattr__(thing, name, value.item())  # configs are frozen
 
 

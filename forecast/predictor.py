@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from forecast import ahead
-from forecast.forecasts import Forecast, forecast_frame, in_order, paths_frame
+from forecast.forecasts import Forecast, check_arrays, forecast_frame, in_order, paths_frame
 from forecast.frame import FrameError, Panel
 from forecast.history import last_rows
 from forecast.origins import Origins, ordinals_of, origins_of, origins_within, places_of
@@ -191,6 +191,7 @@ class Predictor(ABC):
         Raises
         ------
         NotFittedError: `fit` was not called.
+        TypeError: what a model of one's own gave is no Forecast of two arrays of real numbers.
         ValueError: more steps than this forecaster can go; arrays of another shape than M origins, steps and quantile
             levels ask for.
 
@@ -204,6 +205,7 @@ class Predictor(ABC):
         else:
             forecast = self._forecast(panel, origins)
         shape = (len(origins), steps, len(self.quantile_levels))
+        check_arrays(forecast, f"{type(self).__name__}.{method}")
         if forecast.quantiles.shape != shape or forecast.mean.shape != shape[:2]:
             raise ValueError(
                 f"{type(self).__name__}.{method} gave quantiles {forecast.quantiles.shape} and mean "

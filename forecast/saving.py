@@ -177,22 +177,31 @@ def _damaged(folder: Path, name: str, what: str) -> str:
     )
 
 
-def to_json(value, name: str):
-    """Give a value as JSON can hold it; `name` is told where it cannot."""
+def to_json(value, name: str, *, learned: bool = False):
+    """Give a value as JSON can hold it; `name` is told where it cannot.
+
+    Of a model that is an argument only its own arguments are kept. So among what was `learned` a fitted one is refused:
+    it would come back as if it had never been fitted.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple | np.ndarray):
-        return [to_json(inner, name) for inner in value]
+        return [to_json(inner, name, learned=learned) for inner in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: to_json(inner, f"{name}[{key!r}]") for key, inner in value.items()}
+        return {key: to_json(inner, f"{name}[{key!r}]", learned=learned) for key, inner in value.items()}
     if isinstance(value, pd.DataFrame):
         return {_FRAME: to_json(value.to_dict("split", index=False), name)}
     if (noted := note_of(value)) is not None:
         return {_VALUE: noted}
+    if learned and _is_fitted(value):
+        raise TypeError(
+            f"`{name}` is a fitted {type(value).__name__} and cannot be saved: of it only the arguments would be kept. "
+            "Give what it has learned as arrays, in _state, and take it back in _restore"
+        )
     if (held := _made_with(value)) is not None:
-        inner = {key: to_json(content, f"{name}.{key}") for key, content in held.items()}
+        inner = {key: to_json(content, f"{name}.{key}", learned=learned) for key, content in held.items()}
         return {_CLASS: class_name(type(value)), **inner}
     raise TypeError(
         f"`{name}` is a {type(value).__name__} and cannot be saved: {shortened(value)}; allowed: numbers, texts, "
@@ -208,6 +217,13 @@ def _made_with(value) -> dict[str, Any] | None:
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     return value.get_params(deep=False) if hasattr(value, "get_params") else None
+
+
+def _is_fitted(value) -> bool:
+    """Whether a value is a model that has learned something, as scikit-learn marks it."""
+    attributes = getattr(value, "__dict__", {})
+    marked = any(name.endswith("_") and not name.startswith("_") for name in attributes)
+    return hasattr(value, "get_params") and not isinstance(value, type) and marked
 
 
 def from_json(value) -> Any:

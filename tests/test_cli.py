@@ -97,7 +97,8 @@ def test_help_fills_a_terminal_of_any_width(command, width, monkeypatch):
 def test_a_run_prints_its_cells_scores_and_where_the_report_is(folder):
     status, said = forecast("run", "small.yaml")
     assert status == 0
-    assert "[1/6] SeasonalNaive, seed 0, fold 1 of 3: done after" in said
+    assert "[1/8] SeasonalNaive, seed 0, fold 1 of 3: done after" in said
+    assert "[8/8] audit of Drift on series: done after" in said
     assert "On series (1 series, 3 cutoffs, horizon 3 steps" in said
     assert re.search(r"^SeasonalNaive +baseline", said, re.MULTILINE)
     assert said.rstrip().endswith("results/small/report.html")
@@ -183,7 +184,8 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(folder, undrawn, monk
     script = (
         "from forecast.experiment import runner; runner.code_version = lambda: 'tested'; from forecast.cli import main"
     )
-    write(folder, forecasters='{SeasonalNaive: , slow: {type: "cli_models:Slow"}}', plan="{n_folds: 8}")
+    slow = '{SeasonalNaive: , slow: {type: "cli_models:Slow"}}'
+    write(folder, forecasters=slow, plan="{n_folds: 8}", more="audit: false\n")
     command = [sys.executable, "-c", f"{script}; main()", "run", "small.yaml"]
     # A shell without job control lets its children ignore the signal.
     child = subprocess.Popen(

@@ -176,8 +176,18 @@ def _subject(
             if number == len(tries) - 1:
                 raise
             continue
-        return subject
+        if number == len(tries) - 1 or _bears(subject):
+            return subject
     raise AssertionError("there is always something to try")
+
+
+def _bears(subject: Subject) -> bool:
+    """Whether the forecaster says anything of the data: one that fits them may still not bear a missing value."""
+    try:
+        _ = subject.own
+    except Exception:  # whatever a forecaster of the user's own raises; probes tell of it
+        return False
+    return True
 
 
 def _finding(probe: Probe, subject: Subject) -> Finding:

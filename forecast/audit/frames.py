@@ -38,15 +38,20 @@ def own_data(forecaster: Forecaster, *, gaps: bool) -> Prepared:
     told, roles = "3 hourly series of our own", None
     if forecaster.reads_covariates:
         frame, roles = _with_covariates(frame)
-        told += ", with a static, a known, a past and a delayed column"
+        told += ", with a static, a known, a forecasted, a past and a delayed column"
     frame, door = _cut(as_panel(frame, **({} if roles is None else {"roles": roles})), horizon, None)[:2]
+    door["gaps"] = "mask"
+    cutoffs = _cutoffs(as_panel(frame, **door), horizon, None)
     if gaps:
         row = frame.groupby("unique_id", sort=False).cumcount().to_numpy()
         series = frame["unique_id"].factorize()[0]
+        # Missing at the cutoff: what is filled from both sides is filled from the future there.
+        at_cutoff = (frame["ds"] == cutoffs[0]).to_numpy()
         y = frame["y"].mask((row >= 40) & (row < 43) & (series == 0)).mask((row % 31 == 7) & (series == 1))
+        y = y.mask(at_cutoff & (series == 1))
         frame = frame.assign(y=y).loc[~((row >= 50) & (row < 53) & (series == 2))].reset_index(drop=True)
         told += ", values and rows missing"
-    return frame, {**door, "gaps": "mask"}, _cutoffs(as_panel(frame, **{**door, "gaps": "mask"}), horizon, None), told
+    return frame, door, cutoffs, told
 
 
 def cut_data(frame: Any, forecaster: Forecaster, door: Mapping[str, Any], cutoff: Any, rows: int | None) -> Prepared:
@@ -125,15 +130,25 @@ def _roles_of(panel: Panel) -> Roles:
 
 
 def _with_covariates(frame: pd.DataFrame) -> tuple[pd.DataFrame, Roles]:
-    """Give a frame with a column of each role, of which the known one moves the target."""
+    """Give a frame with a column of each role, of which the known one moves the target, and the forecasted one shows it.
+
+    What is forecast was issued up to a day before, some of it only afterwards.
+    """
     rng = np.random.default_rng(1)
     price = rng.choice([1.0, 1.5, 2.0], len(frame))
     y = frame["y"] - 2 * price
+    early = pd.to_timedelta(np.random.default_rng(2).integers(-2, 25, len(frame)), unit="h")
     new = frame.assign(
         y=y,
         region=np.where(frame["unique_id"] == "a", "south", "north"),
         price=price,
+        outlook=np.random.default_rng(3).normal(y, 1.0),
+        issued=frame["ds"] - early,
         visitors=y + rng.normal(0, 1.0, len(frame)),
         returns=0.1 * y + rng.normal(0, 0.3, len(frame)),
     )
-    return new, Roles(static=("region",), known=("price",), past=("visitors",), delayed={"returns": 2})
+    forecasted = {"outlook": "issued"}
+    roles = Roles(
+        static=("region",), known=("price",), forecasted=forecasted, past=("visitors",), delayed={"returns": 2}
+    )
+    return new, roles

@@ -34,7 +34,9 @@ def _blind_to_the_newest(probed: Probed) -> str:
     before = probed.said(x)
     if not before.isfinite().all():
         return f"what is said is not finite (weights {probed.weights})"
-    for n in sorted({0, x.shape[1] // 2, x.shape[1] - 1}):
+    # A token that nothing comes before may be compared with nothing, as in a running scale; a patch holds several.
+    first = 0 if probed.parts else 1
+    for n in sorted({first, x.shape[1] // 2, x.shape[1] - 1}):
         axes = 2 if probed.parts else 1
         seen = torch.zeros_like(before[:, n].flatten(axes)[..., 0], dtype=torch.bool)  # (B,), or (B, H)
         for size in reversed(SIZES):

@@ -54,13 +54,25 @@ class Tally:
 
 
 def no_output_moves_with_what_follows(variants: Sequence[Probed]) -> Outcome:
-    """Noise, from hardly any to beyond all measure, is added from a position on; what is said before it stays."""
+    """From a position on noise is added, hardly any to beyond all measure, or all is zero; what is said before stays."""
     tally = Tally()
     for probed, seed in product(variants, _SEEDS):
         count_leaks(tally, probed, probed.said, probed.draw(seed), SIZES, f"weights {probed.weights}")
+        _count_padding(tally, probed, probed.draw(seed))
     cuts = ", ".join(map(str, cuts_of(variants[0].positions)))
     sizes = f"{SIZES[0]:g} to {SIZES[-1]:g} times noise from positions {cuts} on"
-    return tally.outcome(f"added {sizes}: earlier ones stay the same")
+    return tally.outcome(f"added {sizes}, or zeros there: earlier ones stay the same")
+
+
+def _count_padding(tally: Tally, probed: Probed, x: Tensor) -> None:
+    """Take in how far earlier positions move where later ones are zero, which may be read as padding."""
+    before = probed.said(x)
+    for cut in cuts_of(x.shape[1]):
+        empty = x.clone()
+        empty[:, cut:] = 0
+        moved = apart(probed.said(empty)[:, :cut], before[:, :cut])
+        what = f"position {int(moved.argmax())} moves when all is zero from {cut} on (weights {probed.weights})"
+        tally.count(float(moved.max()), probed.rounding * max(1.0, largest(before[:, :cut])), what)
 
 
 def count_leaks(tally: Tally, probed: Probed, say: Say, x: Tensor, sizes: Sequence[float], where: str) -> None:

@@ -29,12 +29,13 @@ def what_is_learned_does_not_depend_on_the_future(subject: Subject) -> Verdict:
 
 
 def no_fit_is_handed_a_later_row(subject: Subject) -> Verdict:
-    """The last row that each fit is handed, and the last label of a window, must not lie after its cutoff."""
+    """The last row that each fit is handed, and the last label of a window, must not lie after its cutoff; nor in a gap."""
     calendar = subject.panel.calendar
     first, second = (calendar.ordinal(cutoff) for cutoff in subject.cutoffs)
     one, two = (_recorded(subject, subject.frame, refit=refit)[0] for refit in ("never", "every"))
     if not one:
         return Verdict(None, "the backtest fitted nothing that keeps a record")
+    two = sorted(two, key=lambda fit: max(fit.last.values()))  # folds may be fitted in any order
     bounds = [first] * len(one) + ([first, second] if len(two) == 2 else [second] * len(two))
     for record, cutoff in zip([*one, *two], bounds, strict=True):
         for name, last in record.last.items():
@@ -85,7 +86,7 @@ def _recorded(subject: Subject, frame: pd.DataFrame, **asked) -> tuple[list[FitR
 
 
 def _gap_fault(subject: Subject) -> str:
-    """Say what a plan with a gap gives that it should not: a fit that reads in it, steps that are counted in rows."""
+    """Say what a plan with a gap gives that it should not: what reads in it, or steps that are counted in rows."""
     calendar, (first, _) = subject.panel.calendar, subject.cutoffs
     fits, table = _recorded(subject, subject.frame, cutoffs=[first], gap=_GAP)
     for name, last in (row for fit in fits for row in fit.last.items()):
@@ -94,7 +95,9 @@ def _gap_fault(subject: Subject) -> str:
     for name, stamp, step in zip(table["unique_id"], table["ds"], table["step"], strict=True):
         if stamp != (expected := subject.stamp(first, _GAP + int(step))):
             return f"with a gap of {_GAP} steps, step {step} of series {name!r} is at {stamp}, not {expected}"
-    return ""
+    bumped = changed(subject.frame, subject.after(first), subject.late)
+    moved = subject.compare(table, subject.folds(bumped, cutoffs=[first], gap=_GAP))
+    return "" if moved.within else f"with a gap of {_GAP} steps, values in it are read: {moved.told}"
 
 
 def _otherwise(before: list[FitRecord], now: list[FitRecord]) -> str:

@@ -23,8 +23,9 @@ def nothing_moves_when_the_future_moves(subject: Subject) -> Verdict:
         bumped = changed(subject.frame, subject.after(first), columns)
         yield "predict", _predicted(subject, bumped)
         yield "backtest with one fit", _backtested(subject, bumped)
-        bumped = changed(subject.frame, subject.after(second), columns)
         before, now = (subject.folds(frame, refit="every") for frame in (subject.frame, bumped))
+        yield "backtest with refits, first cutoff", subject.compare(at(before, first), at(now, first))
+        now = subject.folds(changed(subject.frame, subject.after(second), columns), refit="every")
         yield "backtest with refits", subject.compare(before, now)
 
     return verdict_of(found())
@@ -37,7 +38,7 @@ def nothing_moves_whatever_the_size(subject: Subject) -> Verdict:
         for how in SIZES:
             frame = changed(subject.frame, subject.after(subject.cutoffs[0]), subject.late, how)
             yield f"{how}, predict", _predicted(subject, frame)
-            yield f"{how}, backtest", _backtested(subject, frame)
+            yield f"{how}, backtest", _backtested_first(subject, frame)  # the second cutoff would have to bear it
 
     return verdict_of(found())
 
@@ -61,11 +62,13 @@ def nothing_moves_when_the_future_is_missing(subject: Subject) -> Verdict:
     """Values after the cutoff are NaN in the table: no exception, no forecast that moves or is missing."""
 
     def found() -> Found:
-        where, ends = subject.after(subject.cutoffs[0]), subject.frame.groupby("unique_id", sort=False)["ds"]
+        first = subject.cutoffs[0]
+        where = subject.after(first)
         yield "predict", _predicted(subject, changed(subject.frame, where, subject.late, "missing"))
-        # The last step keeps its targets: a plan has no fold where nothing is observed.
-        inside = where & (subject.frame["ds"] < ends.transform("max")).to_numpy(dtype=bool)
-        yield "backtest", _backtested(subject, changed(subject.frame, inside, subject.late, "missing"))
+        # One target stays: a plan has no fold where nothing is observed.
+        scored = where & ~subject.after(first, subject.horizon) & subject.frame["y"].notna().to_numpy(dtype=bool)
+        kept = subject.frame.index == subject.frame.index[scored][-1]
+        yield "backtest", _backtested_first(subject, changed(subject.frame, where & ~kept, subject.late, "missing"))
 
     return verdict_of(found())
 

@@ -15,6 +15,9 @@ from forecast.origins import Origins, origins_of
 from forecast.testing.bench import series_of, together
 
 
+_CYCLE = 28  # years
+
+
 def the_same_seed_gives_the_same_numbers(subject: Subject) -> Verdict:
     """It is fitted three times with one seed, the backtest run twice; where it wavers, other probes allow for that."""
     if subject.noise:
@@ -62,7 +65,8 @@ def what_else_is_asked_does_not_matter(subject: Subject) -> Verdict:
         "one at a time": _table(subject, panel, origins, np.arange(len(origins)), 1),
         "in threes": _table(subject, panel, origins, np.arange(len(origins)), 3),
     }
-    subject.fitted.predict(subject.frame.assign(y=7 - 3 * subject.frame["y"]), cutoffs=[subject.cutoffs[0]])
+    other = 7 + 3 * subject.frame["y"]  # what is above 0 stays so: some forecasters refuse else
+    subject.fitted.predict(subject.frame.assign(y=other), cutoffs=[subject.cutoffs[0]])
     ways["after other data"] = _table(subject, panel, origins, np.arange(len(origins)), len(origins))
     exact = ("again", "after other data")
     found = {way: subject.compare(everything, table, summed_otherwise=way not in exact) for way, table in ways.items()}
@@ -73,15 +77,14 @@ def what_else_is_asked_does_not_matter(subject: Subject) -> Verdict:
 
 
 def the_year_does_not_matter(subject: Subject) -> Verdict:
-    """All stamps are moved by whole seasons; a forecaster that reads no calendar must say the same."""
+    """All stamps are moved by 28 years, after which every date has its weekday again, or by whole seasons."""
     calendar = subject.panel.calendar
     params = subject.pattern.get_params(deep=False)
     if params.get("calendar") is not None:
         return Verdict(None, f"it reads the calendar: `calendar` is {params['calendar']!r}")
     if calendar.freq == "steps":
         return Verdict(None, "the stamps of the data follow no rule by which they could be moved")
-    season = subject.pattern.season_length or 1
-    steps = lcm(season, calendar.season_length)
+    steps = _whole_seasons(subject)
     moved = subject.frame.copy()
     for column in ("ds", *subject.roles.issues()):
         there = moved[column].notna().to_numpy()
@@ -90,7 +93,26 @@ def the_year_does_not_matter(subject: Subject) -> Verdict:
     table = subject.folds(moved, cutoffs=cutoffs)
     back = dict(zip(cutoffs, subject.cutoffs, strict=True))
     found = subject.compare(subject.base, _mapped(table, "cutoff", back))
-    return verdict_of([(f"{steps} steps later", found)])
+    return verdict_of([(f"{abs(steps)} steps {'later' if steps > 0 else 'earlier'}", found)])
+
+
+def _whole_seasons(subject: Subject) -> int:
+    """Give by how many steps all stamps can be moved so that it is the same hour, weekday and day of the year again.
+
+    Where the data, or an odd season, leave no room for that, it is a number of seasons.
+    """
+    calendar, season = subject.panel.calendar, subject.pattern.season_length or 1
+    stamps = pd.Index(subject.frame["ds"].unique())
+    for years in (_CYCLE, -_CYCLE) if isinstance(stamps, pd.DatetimeIndex) else ():
+        try:
+            there = stamps + pd.DateOffset(years=years)
+            steps = calendar.ordinal(there[0]) - calendar.ordinal(stamps[0])
+            again = calendar.stamps(_ordinals(calendar, pd.Series(stamps)) + steps)
+        except (ValueError, OverflowError):  # beyond what stamps can hold; where the clocks changed otherwise
+            continue
+        if steps % season == 0 and (again == there).all() and (there.dayofweek == stamps.dayofweek).all():
+            return steps
+    return lcm(season, calendar.season_length)
 
 
 def _mapped(table: pd.DataFrame, column: str, names: Mapping[Any, Any]) -> pd.DataFrame:

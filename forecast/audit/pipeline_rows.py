@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from forecast import saving
 from forecast.audit.subject import Subject, Verdict
 from forecast.forecaster import DECILES, Forecast, Forecaster
 from forecast.history import last_values
@@ -65,7 +64,7 @@ class Hollow(Forecaster):
 
 
 def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
-    """Each series, cutoff and step is there once, and finite; a forecast that is NaN is refused, not left out."""
+    """Each point is there once, finite, and beside the value that came; a forecast that is NaN is refused, not skipped."""
     table = subject.base
     expected = set(product(subject.ids, subject.cutoffs, range(1, subject.horizon + 1)))
     found = list(zip(table["unique_id"], table["cutoff"], table["step"].astype(int), strict=True))
@@ -76,6 +75,8 @@ def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
         return Verdict(False, f"{len(found)} rows instead of {len(expected)}, first {_key(more[0])}")
     if (wrong := ~np.isfinite(table[subject.numbers].to_numpy("float64")).all(axis=1)).any():
         return Verdict(False, f"{int(wrong.sum())} rows are not finite, first {_key(found[int(wrong.argmax())])}")
+    if told := _other_actuals(subject, table):
+        return Verdict(False, told)
     for everywhere in (False, True):
         hollow = Hollow(subject.horizon, everywhere=everywhere, quantile_levels=subject.pattern.quantile_levels)
         what = "everywhere" if everywhere else "at the last step"
@@ -85,7 +86,23 @@ def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
             continue
         if np.isfinite(scored).any():
             return Verdict(False, f"a forecaster that says NaN {what} gets a mean absolute error of {scored[0]:.4g}")
-    return Verdict(True, f"{len(expected)} points, each once and finite; one that says NaN is refused")
+    return Verdict(True, f"{len(expected)} points, each once and finite, beside what came; one that says NaN is refused")
+
+
+def _other_actuals(subject: Subject, table: pd.DataFrame) -> str:
+    """Say where a forecast is scored against something else than the value of its step; "" for nowhere."""
+    panel = subject.panel
+    series = panel.ids.get_indexer(pd.Index(table["unique_id"]))
+    ordinals = np.array([panel.calendar.ordinal(cutoff) for cutoff in subject.cutoffs])
+    cutoffs = ordinals[pd.Index(subject.cutoffs).get_indexer(pd.Index(table["cutoff"]))]
+    expected = panel.at(series, cutoffs + table["step"].to_numpy("int64")).astype("float64")
+    came = table["y"].to_numpy("float64", na_value=np.nan)
+    wrong = ~np.isclose(came, expected, rtol=1e-5, atol=0, equal_nan=True)
+    if not wrong.any():
+        return ""
+    row = int(wrong.argmax())
+    key = _key((table["unique_id"].iloc[row], table["cutoff"].iloc[row], table["step"].iloc[row]))
+    return f"{int(wrong.sum())} forecasts are scored against another value, first {key}: {came[row]:.6g}, the data have {expected[row]:.6g}"
 
 
 def units_and_fits_come_back(subject: Subject) -> Verdict:
@@ -103,13 +120,11 @@ def units_and_fits_come_back(subject: Subject) -> Verdict:
     kind = type(subject.pattern)
     if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
         return Verdict(True, f"{units}; {kind.__name__} is in no module that another process could import")
-    try:
-        for name, value in subject.fitted.get_params(deep=False).items():
-            saving.to_json(value, name)
-    except TypeError as error:
-        return Verdict(True, f"{units}; it cannot be saved: {error}")
     with tempfile.TemporaryDirectory() as folder:
-        told = _in_a_fresh_process(subject, folder)
+        try:
+            told = _in_a_fresh_process(subject, folder)
+        except TypeError as error:  # what it has learned is of a kind that `save` does not take
+            return Verdict(True, f"{units}; it cannot be saved: {error}")
     return Verdict(not told, told or f"{units}; a fresh process says the same from what was saved, and fitted anew")
 
 

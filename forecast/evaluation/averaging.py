@@ -26,6 +26,11 @@ class Averaged:
     root: bool = False
     unit: bool = True
 
+    def __post_init__(self) -> None:
+        _check_loss(self.loss)
+        if self.scale not in (allowed := (None, "absolute", "squared")):
+            raise ValueError(f"`scale` is {self.scale!r}; allowed: {', '.join(map(repr, allowed))}")
+
 
 @dataclass(frozen=True)
 class Pooled:
@@ -35,3 +40,11 @@ class Pooled:
     """
 
     loss: Loss
+
+    def __post_init__(self) -> None:
+        _check_loss(self.loss)
+
+
+def _check_loss(loss: Loss) -> None:
+    if not callable(loss):
+        raise TypeError(f"`loss` is {loss!r}; allowed: a function of a run that gives a number for each point, (M, H)")

@@ -77,6 +77,8 @@ def backtest(
         check_follows(forecaster, label, plan, folds)
     if fallback is not None:
         _check_fallback(fallback, plan, folds, all_runs[0][1])
+    if progress is not None and not callable(progress):
+        raise TypeError(f"`progress` is {progress!r}; allowed: a function (done, total, what was done)")
     work = [_group(panel, plan, group) for group in groups(folds)]
     total = len(all_runs) * len(work)
     done, found, fits = 0, [], []
@@ -192,7 +194,8 @@ def check_follows(forecaster: Forecaster, label: str, plan: Plan, folds: Sequenc
     """Refuse a forecaster that cannot follow a plan, naming the argument at fault. Raises ValueError."""
     if forecaster.horizon != plan.horizon:
         raise ValueError(
-            f"`horizon`: forecaster {label!r} has {forecaster.horizon} and the plan {plan.horizon}; give both the same"
+            f"`horizon`: forecaster {label!r} has {forecaster.horizon!r} and the plan {plan.horizon}; give both the "
+            "same"
         )
     if folds[0].lag.any() and forecaster.across_series and not plan.lookahead_across_series:
         raise ValueError(

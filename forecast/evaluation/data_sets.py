@@ -72,7 +72,7 @@ def skill_over(
     tables = [skill(ledger, baseline, ("forecaster",), floor, metric, across) for ledger in ledgers.values()]
     logs = [np.log1p(-table.set_index("forecaster").loc[names, "skill"].to_numpy()) for table in tables]
     table = _averaged(names, {"skill": np.stack(logs)})
-    return table.assign(skill=-np.expm1(table["skill"]))
+    return table.assign(skill=0.0 - np.expm1(table["skill"]))
 
 
 def _averaged(names: list[str], values: Mapping[str, np.ndarray]) -> pd.DataFrame:

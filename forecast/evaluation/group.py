@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.evaluation.folds import Fold
-from forecast.evaluation.ledger.check import check_run
+from forecast.evaluation.ledger.check import check_run, spelled
 from forecast.evaluation.ledger.points import Points, Run
 from forecast.evaluation.plan import Plan
 from forecast.forecaster import Forecast, Forecaster
@@ -86,11 +86,11 @@ def run_of(
         warnings.warn(
             f"{label}: {int(failed.sum())} of {len(points)} forecasts are those of the fallback {fallback!r} "
             f"({failure}; in the backtest of {where})",
-            stacklevel=4,
+            stacklevel=3,
         )
-        told = replace(told, forecast=_replaced(group, fallback, seed, told.forecast, failed))
+        told = replace(told, forecast=_replaced(group, fallback, seed, told.forecast, failed, where))
     levels = tuple(float(level) for level in forecaster.quantile_levels)
-    quantiles = told.forecast.quantiles.astype("float32", copy=False)
+    quantiles = told.forecast.quantiles
     fit_cutoffs = group.panel.calendar.stamps([first.fit_end - int(first.lag.max())])
     run = Run(
         forecaster=label,
@@ -99,7 +99,7 @@ def run_of(
         levels=levels,
         quantiles=quantiles,
         median=quantiles[..., levels.index(0.5)],
-        mean=told.forecast.mean.astype("float32", copy=False),
+        mean=told.forecast.mean,
         fit_cutoffs=fit_cutoffs,
         fit=np.zeros(len(points), dtype="int64"),
         staleness=_of_cells(group, [fold.cutoff - fold.fit_end for fold in group.folds]).astype("float32"),
@@ -185,7 +185,11 @@ def _forecast(group: Group, forecaster: Forecaster, begin: int, folds: Sequence[
     known = folds[-1].rows(group.panel, begin, folds[-1].cutoff)
     forecast = forecaster.forecast(known, _origins(group.panel, known, folds))
     gap = group.plan.gap
-    return Forecast(forecast.quantiles[:, gap:], forecast.mean[:, gap:]) if gap else forecast
+    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite, and told as that
+        return Forecast(
+            forecast.quantiles[:, gap:].astype("float32", copy=False),
+            forecast.mean[:, gap:].astype("float32", copy=False),
+        )
 
 
 def _origins(panel: Panel, known: Panel, folds: Sequence[Fold]) -> Origins:
@@ -220,10 +224,24 @@ def _nothing(group: Group, forecaster: Forecaster) -> Forecast:
     return Forecast(np.full((M, H, Q), np.nan, dtype="float32"), np.full((M, H), np.nan, dtype="float32"))
 
 
-def _replaced(group: Group, fallback: Forecaster, seed: int, forecast: Forecast, failed: np.ndarray) -> Forecast:
+def _replaced(
+    group: Group, fallback: Forecaster, seed: int, forecast: Forecast, failed: np.ndarray, where: str
+) -> Forecast:
     """Give a forecast with that of the fallback, fitted on the same rows, where a series and fold failed."""
     other = fresh(fallback, group.plan, seed_of(seed, group.folds[0].fit_fold))
-    told = _told(group, other, training_rows(group, other)).forecast
+    try:
+        told = _told(group, other, training_rows(group, other)).forecast
+        if len(group.folds) > 1 and group.plan.context is None:
+            _check_no_look_ahead(group, other, "fallback", told)
+    except Exception as error:  # whatever a forecaster raises
+        error.add_note(f"(in the `fallback` {fallback!r}, in the backtest of {where})")
+        raise
+    if (lost := failed & ~_finite(told)).any():
+        cell = spelled(group.points, int(lost.argmax()))
+        raise ValueError(
+            f"`fallback` {fallback!r} forecasts what is no finite number for {cell}, where it stands in for {where}: "
+            "give one that never fails, such as Naive"
+        )
     quantiles = np.where(failed[:, None, None], told.quantiles, forecast.quantiles)
     return Forecast(quantiles, np.where(failed[:, None], told.mean, forecast.mean))
 

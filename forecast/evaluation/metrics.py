@@ -6,7 +6,7 @@ nobody is scored; what is undefined is NaN and counted, without epsilons, for al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,7 @@ from forecast.evaluation.losses import (
     squared_error,
     symmetric_percentage_error,
 )
+from forecast.params import is_probability
 
 
 def interval_score(lower: float = 0.1, upper: float = 0.9) -> Averaged:
@@ -59,14 +60,16 @@ def width(lower: float = 0.1, upper: float = 0.9) -> Averaged:
 
 def pinball(level: float) -> Averaged:
     """The pinball loss of one quantile level. Raises ValueError for a level outside (0, 1)."""
-    if not 0 < level < 1:
+    if not is_probability(level):
         raise ValueError(f"`level` is {level!r}; allowed: a quantile level inside (0, 1)")
     return Averaged(partial(pinball_loss, level=level))
 
 
 def _check_interval(lower: float, upper: float) -> None:
-    if not 0 < lower < upper < 1:
-        raise ValueError(f"`lower` and `upper` are {lower} and {upper}; allowed: rising quantile levels inside (0, 1)")
+    if not (is_probability(lower) and is_probability(upper) and lower < upper):
+        raise ValueError(
+            f"`lower` and `upper` are {lower!r} and {upper!r}; allowed: rising quantile levels inside (0, 1)"
+        )
 
 
 METRICS: Mapping[str, Averaged | Pooled] = {
@@ -186,6 +189,10 @@ def chosen_metrics(metrics: Sequence[str] | Mapping[str, Averaged | Pooled] | No
             if not isinstance(metric, Averaged | Pooled):
                 raise TypeError(f"`metrics`: {name!r} is {metric!r}; allowed: an Averaged or a Pooled, of a loss")
         return dict(metrics)
+    if metrics is not None and not isinstance(metrics, Iterable):
+        raise TypeError(
+            f"`metrics` is {metrics!r}; allowed: names of {list(METRICS)}, or a mapping from names to metrics"
+        )
     names = [metrics] if isinstance(metrics, str) else list(DEFAULTS if metrics is None else metrics)
     unknown = [name for name in names if name not in METRICS]
     if unknown:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from forecast.evaluation.eligibility import Eligibility
 from forecast.evaluation.folds import Fold, Folds
-from forecast.evaluation.plan_check import check_plan, plain_split
+from forecast.evaluation.plan_check import check_plan, plain_cutoffs, plain_split
 from forecast.evaluation.strides import plain_stride, steps_of
 from forecast.frame import Panel
 from forecast.origins import ordinals_of
@@ -84,6 +84,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         plain_numbers(self)
+        object.__setattr__(self, "cutoffs", plain_cutoffs(self.cutoffs))
         object.__setattr__(self, "stride", plain_stride(self.stride))
         object.__setattr__(self, "split", plain_split(self.split))
         check_plan(self)
@@ -202,7 +203,7 @@ class Plan:
                     f"{calendar.stamp(end - 1)}"
                 )
             if place and ordinal <= ordinals[place - 1]:
-                fault = "is the same time as" if ordinal == ordinals[place - 1] else "comes after"
+                fault = "is the same time as" if ordinal == ordinals[place - 1] else "stands after the later"
                 raise ValueError(f"`{name}`: {stamp} {fault} {given[place - 1]}; give each once, rising")
         return ordinals
 

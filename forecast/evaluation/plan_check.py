@@ -14,6 +14,12 @@ _FROM_ZERO = ("gap", "embargo", "validation")
 _CHOICES = {"window": ("expanding",), "refit": ("every", "never")}
 
 
+def plain_cutoffs(cutoffs: Any) -> Any:
+    """Give a list of cutoffs as it is kept: what is given cannot be changed later, and a plan can be hashed."""
+    listed = not isinstance(cutoffs, str | bytes | Mapping | Set) and np.ndim(cutoffs) == 1
+    return tuple(cutoffs) if listed else cutoffs
+
+
 def plain_split(split: Any) -> tuple[int, int, int] | None:
     """Give the three parts of a split as they are kept, None as it is; raises for what is none."""
     if split is None:

@@ -40,6 +40,7 @@ def undefined(ledger: Ledger, metrics: Sequence[str] | Mapping[str, Averaged | P
 
 def remarks(ledger: Ledger, metrics: Sequence[str] | Mapping[str, Averaged | Pooled] | None = None) -> tuple[str, ...]:
     """Give the sentences that belong below a table of `score`. Takes and raises what `score` does."""
+    check(ledger)
     chosen, cells = chosen_metrics(metrics), len(ledger.points)
     told = [
         f"{name}: {left} of {cells} cells (a series at a cutoff) left out for all, {reason}"

@@ -10,6 +10,7 @@ from forecast.evaluation.actuals import seasonal_changes
 from forecast.evaluation.ledger import Ledger, Points, check
 from forecast.evaluation.ledger.check import spelled
 from forecast.frame import Panel, as_panel
+from forecast.origins import ordinals_of
 from forecast.params import check_positive
 
 
@@ -34,7 +35,7 @@ def with_scales(
 
     Raises
     ------
-    TypeError: no ledger, no frame.
+    TypeError: no ledger, no frame, or one of another kind of time.
     ValueError: another `scale_from`; a frame that lacks a series, or holds other actuals than the ledger.
 
     """
@@ -51,7 +52,7 @@ def with_scales(
         )
     series = own[points.series]
     order = np.argsort(series, kind="stable")
-    ordinals = np.array([panel.calendar.ordinal(stamp) for stamp in points.cutoffs])[points.cutoff]
+    ordinals = np.array(ordinals_of(panel.calendar, points.cutoffs, "frame"))[points.cutoff]
     _check_actuals(panel, points, series)
     scales = np.empty((2, len(points)))
     scales[:, order] = seasonal_changes(panel, series[order], ordinals[order], season, scale_from)

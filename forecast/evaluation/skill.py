@@ -9,6 +9,7 @@ from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.grouping import Across, Grouping, check_across, groups_of
 from forecast.evaluation.ledger import Ledger, check
 from forecast.evaluation.metrics import check_error, error_of, score
+from forecast.params import is_probability
 
 
 def skill(
@@ -41,14 +42,14 @@ def skill(
     check(ledger)
     check_across(across)
     grouping, chosen = Grouping(ledger, tuple(groups_of(by))), error_of(metric)
-    if not 0 < floor < 1:
-        raise ValueError(f"`floor` must lie between 0 and 1; got {floor}.")
+    if not is_probability(floor):
+        raise ValueError(f"`floor` must lie between 0 and 1; got {floor!r}.")
     places = _runs_of(ledger, baseline)
     errors = grouping.by_run(grouping.means(chosen), chosen.root)  # (R, P)
     ratios = ratios_of(grouping.over_seeds(errors), errors[places].mean(axis=0))  # (N, P)
     ratios[:, ~np.isfinite(ratios).all(axis=0)] = np.nan
     table = grouping.keys()
-    table["skill"] = -np.expm1(grouping.across_series(np.log(np.maximum(ratios, floor)), across)).ravel()
+    table["skill"] = 0.0 - np.expm1(grouping.across_series(np.log(np.maximum(ratios, floor)), across)).ravel()
     counts = {"series": np.isfinite(ratios), "undefined": np.isnan(ratios), "clipped": ratios < floor}
     for name, counted in counts.items():
         table[name] = grouping.count(counted).ravel()

@@ -23,7 +23,7 @@ class _Divided:
     def __call__(self, run: Run) -> np.ndarray:
         points = run.points
         found = self.deviations.reindex(points.ids).to_numpy("float64")[points.series]  # (M,)
-        if (wrong := ~(found > 0)).any():
+        if (wrong := ~((found > 0) & np.isfinite(found))).any():
             cell = int(wrong.argmax())
             raise ValueError(
                 f"`deviations` has {found[cell]} for {spelled(points, cell)}; allowed: a number above 0 for every "
@@ -46,8 +46,8 @@ def standardised(metric: Literal["mae", "mse"], deviations: pd.Series) -> Averag
 
     Raises
     ------
-    TypeError: `deviations` is no Series.
-    ValueError: another `metric`; when scored, a series without a deviation above 0.
+    TypeError: `deviations` is no Series of numbers.
+    ValueError: another `metric`; two deviations of one series; when scored, a series without a deviation above 0.
 
     """
     losses = {"mae": (absolute_error, 1), "mse": (squared_error, 2)}
@@ -55,5 +55,10 @@ def standardised(metric: Literal["mae", "mse"], deviations: pd.Series) -> Averag
         raise ValueError(f"`metric` is {metric!r}; allowed: 'mae', 'mse'")
     if not isinstance(deviations, pd.Series):
         raise TypeError(f"`deviations` is a {type(deviations).__name__}; give a Series of numbers by id")
+    if not pd.api.types.is_numeric_dtype(deviations):
+        raise TypeError(f"`deviations` holds {deviations.dtype}; give a Series of numbers by id")
+    if not deviations.index.is_unique:
+        twice = deviations.index[deviations.index.duplicated()][0]
+        raise ValueError(f"`deviations` has more than one number for series {twice!r}; give one for each")
     loss, power = losses[metric]
     return Averaged(_Divided(loss, deviations, power), unit=False)

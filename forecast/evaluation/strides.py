@@ -20,9 +20,10 @@ def plain_stride(stride: Any) -> int | str | None:
     ValueError: a text that is no time delta; a stride of nothing, or backwards.
 
     """
-    if stride is None or not isinstance(stride, str | timedelta | np.timedelta64):
-        if stride is not None:
-            check_positive(stride=stride)
+    if stride is None:
+        return None
+    if not isinstance(stride, str | timedelta | np.timedelta64):
+        check_positive(stride=stride)
         return stride
     try:
         delta = pd.Timedelta(stride)

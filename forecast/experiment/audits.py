@@ -106,7 +106,11 @@ def write_audits(store: Store, audits: Mapping[str, Mapping[str, Certificate | s
         folder.mkdir()
         for dataset, of in audits.items():
             for (label, one), name in zip(of.items(), _names(dataset, of), strict=True):
-                row = {"dataset": dataset, "forecaster": label, "badge": one if isinstance(one, str) else one.badge}
+                row: dict[str, Any] = {
+                    "dataset": dataset,
+                    "forecaster": label,
+                    "badge": one if isinstance(one, str) else one.badge,
+                }
                 if isinstance(one, Certificate):
                     one.write(folder / name)
                     row |= {"passed": one.passed, "file": f"audits/{name}"}

@@ -116,7 +116,7 @@ def compare_models(task: Task, trial: Trial, progress: Progress) -> Compared:
             for line in days(str(folds)).splitlines():
                 task.say(line)
             out = trial.out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forecast-")))
-            results = run_experiment(experiment, out, progress)
+            results = run_experiment(experiment, out, progress, page=trial.out is not None)
         files = _write(results, table.layout) if trial.out is not None else ()
         failed = {}
         for row in results.failures:

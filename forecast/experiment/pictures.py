@@ -53,16 +53,16 @@ def _of_skill(ledger: Ledger, given: Drawn) -> Iterator[Picture]:
         if len(ledger.forecasters) > 1:
             caption = "Skill by step ahead: who is good at the next steps, and who at the far ones."
             yield Picture("skill_by_step", caption, plots.plot_skill_by_step(ledger, BASELINE))
-    if _has(given.contexts):
+    if given.contexts is not None and len(given.contexts):
         caption = "Skill by context length: what reading further back is worth. Each point is a fit of its own."
         yield Picture("skill_by_context", caption, plots.plot_skill_by_context(given.contexts))
-    if _has(given.costs):
+    if given.costs is not None and len(given.costs):
         caption = "Cost by history, of training and of one new prediction, recomputed from all of it or streamed."
         yield Picture("cost", caption, plots.plot_cost(given.costs))
     if len(found.skill) > 1:
         caption = "Win rates: in how many series one has the lower error than another; half is a draw."
         yield Picture("win_rates", caption, plots.plot_win_rates(found))
-    if BASELINE in ledger.forecasters and is_crossed(ledger):
+    if BASELINE in ledger.forecasters and _decoders(ledger) > 1 and is_crossed(ledger):
         caption = "Skill of every backbone under every decoder, and how the families answer to the decoder."
         yield Picture("effects", caption, plots.plot_effects(ledger, BASELINE))
 
@@ -93,7 +93,7 @@ def _of_quantiles(ledger: Ledger) -> Iterator[Picture]:
 
 
 def _of_the_plan(given: Drawn) -> Iterator[Picture]:
-    if _has(given.curves):
+    if given.curves is not None and len(given.curves):
         caption = "What trials have bought: the error of the best of so many, on the rows before the first cutoff."
         yield Picture("tuning", caption, plots.plot_tuning_curve(given.curves))
     if given.plan is not None:
@@ -101,5 +101,5 @@ def _of_the_plan(given: Drawn) -> Iterator[Picture]:
         yield Picture("folds", caption, plots.plot_folds(given.plan))
 
 
-def _has(table: pd.DataFrame | None) -> bool:
-    return table is not None and len(table) > 0
+def _decoders(ledger: Ledger) -> int:
+    return len(set(ledger.fits["decoder"]) - {""})

@@ -17,13 +17,11 @@ from forecast.frame import Panel
 
 _FOLDS = 5  # cutoffs, where none are asked for and the data hold as many: enough to speak of time at all
 _LEAST_HISTORY = 8
-_TO_OPTIONS = {
+TO_OPTIONS = {
     r"`n_folds`": "`--folds`",
-    r"`season_length`": "`--season`",
     r"`lookahead_across_series(=True)?`": "`--lookahead`",
     r"`(align|context|cutoffs|embargo|end|gap|horizon|refit|start|stride|validation|window)`": r"`--\1`",
     r" with `min_history` = \d+ observed values": "",
-    r" is None(?! of)": " is not given",
 }
 
 
@@ -101,10 +99,14 @@ def in_plan_options() -> Iterator[None]:
         except ConfigError:
             raise
         except (ValueError, TypeError) as error:
-            message = str(error)
-            for pattern, words in _TO_OPTIONS.items():
-                message = re.sub(pattern, words, message)
-            raise ValueError(days(message)) from error
+            raise ValueError(days(in_words(str(error)))) from error
+
+
+def in_words(message: str) -> str:
+    """Give a message of a plan with the options of the command in place of arguments."""
+    for pattern, words in TO_OPTIONS.items():
+        message = re.sub(pattern, words, message)
+    return message
 
 
 def days(text: str) -> str:

@@ -101,8 +101,11 @@ class Results:
         return path if path.is_file() else None
 
 
-def publish(store: Store) -> Results:
-    """Score what the store holds, write all results and give them back; neither data nor models are needed."""
+def publish(store: Store, *, page: bool = True) -> Results:
+    """Score what the store holds, write all results and give them back; neither data nor models are needed.
+
+    Without `page` pictures and report, which take most of the time, are left out.
+    """
     # Here, since they draw: whoever asks what an experiment is does without matplotlib.
     from forecast.experiment.pictures import Drawn, pictures
     from forecast.experiment.report import Chapter, write_report
@@ -134,7 +137,8 @@ def publish(store: Store) -> Results:
         costs.append(costs_in(store, beside, dataset))
         history, folds = read_history(store, dataset, ledger), read_folds(store, dataset, ledger)
         own_curves = pd.DataFrame(curves[curves["dataset"] == dataset])
-        drawn = pictures(ledger, Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves))
+        draw = Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves)
+        drawn = pictures(ledger, draw) if page else ()
         with store.replacing(f"ledger/{dataset}") as path:
             ledger.write(path)
         chapters.append(
@@ -172,7 +176,7 @@ def publish(store: Store) -> Results:
     )
     _write_tables(store, results, curves)
     report = store.folder / "report.html"
-    if chapters:
+    if chapters and page:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}")
         for dataset, chapter in zip(ledgers, chapters, strict=True):
@@ -285,7 +289,7 @@ def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame, dataset: 
     plan, protocol = note["config"]["plan"], json.loads((store.folder / "protocol.json").read_text(encoding="utf-8"))
     setting, told = read_setting(store, dataset), note.get("settled", {}).get(dataset, {})
     trials = sorted({int(row.get("trials") or 0) for row in told.get("budgets", {}).values()} - {0})
-    fits = int((folds["fold"] == folds["fit_fold"]).sum())
+    fits = len(set(folds["fit_fold"]))
     return {
         "first cutoff": folds["cutoff"].iloc[0],
         "last cutoff": folds["cutoff"].iloc[-1],

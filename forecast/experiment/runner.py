@@ -84,7 +84,11 @@ class Ground:
 
 
 def run_experiment(
-    config: Experiment | str | Path, out: str | Path | None = None, progress: Progress | None = None
+    config: Experiment | str | Path,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    page: bool = True,
 ) -> Results:
     """Run an experiment, or go on with one that was stopped, and write its results.
 
@@ -96,6 +100,7 @@ def run_experiment(
     config: an experiment, the path of its YAML file, or the name of a shipped one.
     out: the folder of results; None for `results/<name of the experiment>`.
     progress: is told of every cell.
+    page: whether pictures and the report are made.
 
     Raises
     ------
@@ -123,7 +128,7 @@ def run_experiment(
             store.record(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds))
         run_cells([*cells, *beside], store, progress)
         progress.writing()
-        return publish(store)
+        return publish(store, page=page)
 
 
 def rebuild(folder: str | Path) -> Results:

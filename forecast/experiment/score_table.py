@@ -37,7 +37,7 @@ def score_rows(
     families = [row["family"] for row in summary]
     colours, order = family_colours(families), family_order(families)
     ranked = sorted(summary, key=lambda row: (order.index(row["family"]), -np.nan_to_num(row["skill"], nan=-np.inf)))
-    ahead = _ahead(found)
+    ahead, contexts = _ahead(found), fits["context"].to_dict()
     table = []
     for row in ranked:
         name, of = row["forecaster"], intervals.get(row["forecaster"], {})
@@ -60,7 +60,7 @@ def score_rows(
                 "parameters": number(row["parameters"], 0),
                 "seconds": short(seconds),
                 "latency": short(latency),
-                "context": number(fits["context"][name], 0),
+                "context": number(contexts[name], 0),
                 "steps": number(budget.get("steps", np.nan) or np.nan, 0),
                 "trials": number(budget.get("trials") or np.nan, 0),
                 "seeds": number(row["seeds"], 0),
@@ -112,11 +112,12 @@ def _coverage(ledger: Ledger) -> dict[str, dict[str, float]]:
 
 def _costs(ledger: Ledger) -> dict[str, tuple[float, float, int]]:
     """Give mean seconds of a fit, milliseconds of a forecast (one series, one cutoff, all steps), and fallbacks."""
-    costs = {}
-    for name, own in ledger.fits.groupby("forecaster", sort=False):
-        forecasts = own["forecasts"].sum()
-        latency = 1000 * own["predict_seconds"].sum() / forecasts if forecasts else float("nan")
-        costs[name] = float(own["fit_seconds"].mean()), float(latency), int(own["fallbacks"].sum())
+    costs, fits = {}, _records(ledger.fits)
+    for name in ledger.forecasters:
+        own = [fit for fit in fits if fit["forecaster"] == name]
+        forecasts = sum(fit["forecasts"] for fit in own)
+        latency = 1000 * sum(fit["predict_seconds"] for fit in own) / forecasts if forecasts else float("nan")
+        costs[name] = float(np.mean([fit["fit_seconds"] for fit in own])), latency, sum(fit["fallbacks"] for fit in own)
     return costs
 
 

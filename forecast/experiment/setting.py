@@ -75,7 +75,7 @@ def read_folds(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame:
     table = pd.read_csv(store.folder / "folds.csv", dtype="str", keep_default_na=False)
     table = pd.DataFrame(table[table["dataset"] == dataset]).drop(columns="dataset").reset_index(drop=True)
     times = ["cutoff", "train_start", "train_end", "context_start", "test_start", "test_end"]
-    if (table["validation_start"] == "").any():  # forecasters hold back what they will
+    if "" in set(table["validation_start"]):  # forecasters hold back what they will
         table["validation_start"] = float("nan")
     else:
         times.append("validation_start")

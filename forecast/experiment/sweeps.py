@@ -44,7 +44,7 @@ def skill_by_context(ledgers: Mapping[int, Ledger], whole: Ledger, baseline: str
         found = standings(Ledger.concat([whole.take([baseline]), ledger.take(names)]), baseline).skill
         families = dict(zip(ledger.fits["forecaster"], ledger.fits["family"], strict=True))
         table = pd.DataFrame(found[found["forecaster"].isin(names)])
-        more = {"dataset": dataset, _LENGTH: length, "family": table["forecaster"].map(families)}
+        more = {"dataset": dataset, _LENGTH: length, "family": [families[name] for name in table["forecaster"]]}
         tables.append(table.assign(**more))
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=CONTEXTS)
     return table.reindex(columns=CONTEXTS).astype({_LENGTH: "int64"})

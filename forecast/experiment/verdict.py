@@ -77,10 +77,19 @@ def defined(found: Standings) -> list[str]:
     return found.skill.loc[np.isfinite(found.skill["skill"]), "forecaster"].tolist()
 
 
+def _leading(found: Standings) -> list[str]:
+    """Give the first, and whom it is told with: one that it is not separated from, else the next."""
+    names = defined(found)
+    if len(names) < 2 or not found.over:
+        return []
+    apart = {row["opponent"]: row["separated"] for row in _records(found.pairs) if row["forecaster"] == names[0]}
+    return [names[0], next((name for name in names[1:] if not apart[name]), names[1])]
+
+
 def _place(ledger: Ledger, dataset: str, regime: str) -> str:
     points = ledger.points
     most = max(len(ledger.of_forecaster(name)) for name in ledger.forecasters)
-    networks = (ledger.fits["backbone"] != "").any()
+    networks = bool(set(ledger.fits["backbone"]) - {""})
     facts = [
         f"{len(np.unique(points.series))} series",
         count(len(np.unique(points.fold)), "cutoff"),
@@ -99,6 +108,8 @@ def _families(found: Standings, networks: Mapping[str, tuple[str, str]], ledger:
         barred = [family for family in absent if family in set(ledger.fits["family"])]
         told = [f"no {family} network {'was fit to be' if family in barred else 'was'} compared" for family in absent]
         return " and ".join(told) if barred else f"no {' and no '.join(absent)} network was compared"
+    if {latent, direct} == set(_leading(found)):  # of whom all is said
+        return f"{latent} and {direct} are the best of {LATENT} and of {DIRECT} networks"
     return f"of {LATENT} and {DIRECT} networks the best are {_pair(found, latent, direct)}"
 
 

@@ -9,9 +9,7 @@ from forecast.experiment.faults import ConfigError
 
 _IN_A_COMMAND = {
     r"\b(gaps|freq)=[\"'](\w+)[\"']": r"`--\1 \2`",
-    r"`(freq|gaps|horizon|future|cutoffs|stride|seed|steps)`": r"`--\1`",
-    r"`n_folds`": "`--folds`",
-    r" with `min_history` = \d+ observed values": "",
+    r"`(freq|gaps|horizon|future|steps)`": r"`--\1`",
     r"Remove them with frame\.drop_duplicates\([^)]*\), or aggregate": (
         "Keep one of each, or add them up; the column that tells several series apart is named with `--id`"
     ),

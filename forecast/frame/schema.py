@@ -7,6 +7,7 @@ checked again. Nothing is repaired unless the caller has named the repair.
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -106,10 +107,13 @@ def as_panel(frame: Any, **door) -> Panel:
 
     Raises
     ------
-    TypeError: options for a panel, which is already checked.
+    TypeError: an option that the door has not; options for a panel, which is already checked.
 
     """
     if not isinstance(frame, Panel):
+        allowed = tuple(signature(check_frame).parameters)[1:]
+        if unknown := [name for name in door if name not in allowed]:
+            raise TypeError(f"`{unknown[0]}` is no option of `check_frame`; allowed: {', '.join(allowed)}")
         return check_frame(frame, **door)
     if door:
         raise TypeError(

@@ -53,7 +53,7 @@ def plot_skill_by_step(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: A
         figure, ax = panel(ax, (7.0, line_height(len(named))))
         ax.set_title(f"Skill by step, over {count(extent(ledger).cutoffs, 'cutoff')}")
         ax.set_ylabel(f"less absolute error than {shorten(baseline)}")
-        if not named or not np.isfinite(skills[named].to_numpy(dtype=float)).any():
+        if not named or not np.isfinite(np.asarray(skills[named], dtype=float)).any():
             say_empty(ax, "skill is not defined here: no actual, no error of the baseline, or nobody else")
             return figure
         family_of = families(ledger.forecasters, ledger.fits)
@@ -62,12 +62,12 @@ def plot_skill_by_step(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: A
         for name, family in family_of.items():
             if name == baseline:
                 continue
-            y = skills[name].to_numpy(dtype=float)
+            y = np.asarray(skills[name], dtype=float)
             if name not in named:
                 ax.plot(steps, y, color=hues[family], linewidth=0.7, alpha=0.35, zorder=1, label=name)
                 continue
             if name in banded:
-                rows = table[table["forecaster"] == name]
+                rows = pd.DataFrame(table[table["forecaster"] == name])
                 low, high = (rows[edge].to_numpy(dtype=float) for edge in ("low", "high"))
                 shade = {"color": styles[name]["color"], "alpha": 0.14, "linewidth": 0, "label": "_interval"}
                 if len(steps) == 1:

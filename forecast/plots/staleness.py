@@ -80,7 +80,7 @@ def plot_skill_by_staleness(ledger: Ledger, baseline: str = "SeasonalNaive", *, 
 def _skills(ledger: Ledger, baseline: str) -> pd.DataFrame:
     """Give the skill of each forecaster (columns) at each age of the fit (index), averaged over neighbours if many."""
     losses, distinct = cell_means(ledger, error_of("mae")), ages(ledger)
-    known = np.isfinite(losses).all(axis=0)
+    known = np.asarray(np.isfinite(losses).all(axis=0))
     names = list(ledger.forecasters)
     groups = np.array_split(distinct, min(len(distinct), _MOST)) if len(distinct) else []
     rows = {}

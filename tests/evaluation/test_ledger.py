@@ -389,7 +389,7 @@ def test_some_forecasters_of_a_ledger_are_a_ledger():
 
 def test_what_was_not_told_of_a_forecast_is_said_to_be_unknown():
     forecasts, scales, fits = tables()
-    forecasts["fit_cutoff"] = np.where(forecasts["cutoff"] == DAYS[11], DAYS[8], forecasts["fit_cutoff"])
+    forecasts["fit_cutoff"] = forecasts["cutoff"].mask(forecasts["cutoff"] == DAYS[11], DAYS[8])
     told = Ledger.of(forecasts, scales, fits, 7)
     assert told.forecasts.groupby("cutoff")["staleness"].first().isna().tolist() == [False, True]
     assert set(told.forecasts.loc[told.forecasts["y"].isna(), "status"]) == {"missing"}

@@ -289,7 +289,10 @@ def test_a_card_tells_the_roles_of_its_data_set():
 @pytest.mark.parametrize(
     ("roles", "told"),
     [
-        ("cart", "should be 'card', or a mapping with any of static, known, past, delayed, weight; got 'cart'"),
+        (
+            "cart",
+            "should be 'card', or a mapping with any of static, known, past, delayed, forecasted, weight; got 'cart'",
+        ),
         ("{knwn: [a]}", "unknown role 'knwn'; did you mean 'known'?"),
         ("{known: price}", "known is the text 'price'; allowed: several names"),
         ("{delayed: {rain: 0}}", "column `rain` is delayed by 0; allowed: whole steps, 1 or more"),
@@ -325,3 +328,20 @@ def test_an_experiment_made_in_python_needs_no_file():
     )
     with pytest.raises(ConfigError, match=r"^forecasters.Naive.seasn: unknown key"):
         experiment.build_forecasters()
+
+
+@pytest.mark.parametrize(
+    ("fallback", "told"),
+    [
+        ("SesonalNaive", ": fallback: unknown forecaster 'SesonalNaive'; did you mean 'SeasonalNaive'?"),
+        ("{type: Naiv}", ": fallback.type: unknown forecaster 'Naiv'; did you mean 'Naive'?"),
+        ("{season_length: 7}", ": fallback: should be {type: ...}, a forecaster with its arguments"),
+        ("{type: Naive, season: 7}", ": fallback.season: unknown key; did you mean 'season_length'?"),
+        ("[Naive]", ": fallback: should be "),
+    ],
+)
+def test_a_fallback_that_cannot_be_is_told_at_its_place(tmp_path, fallback, told):
+    path = write(tmp_path, f"{SOUND}fallback: {fallback}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_experiment(path)
+    assert all(told in line for line in str(caught.value).splitlines())

@@ -1,4 +1,4 @@
-"""`forecast predict` and `forecast backtest`: a table of one's own in, forecasts, scores and plots out."""
+"""`forecast predict`: a table of one's own in, forecasts out."""
 
 import json
 import sys
@@ -318,87 +318,6 @@ def test_data_too_short_to_compare_are_forecast_by_the_rule_and_it_is_said(folde
     assert "too short to compare models 6 steps ahead: SeasonalNaive is used" in err
 
 
-@pytest.mark.parametrize("clock", ["dates", "numbers"])
-def test_cutoffs_are_counted_from_the_end_and_listed_before_anything_runs(folder, clock):
-    # 100 values, 10 steps ahead, three windows ten steps apart: cutoffs after 70, 80 and 90 values.
-    stamps = pd.date_range("2024-01-01", periods=100) if clock == "dates" else pd.RangeIndex(100)
-    pd.DataFrame({"ds": stamps, "y": np.arange(100) % 7}).to_csv("hundred.csv", index=False)
-    arguments = ["backtest", "--data", "hundred.csv", "--horizon", 10, *RULE]
-    status, _, err = forecast(*arguments, "--folds", 3)
-    assert status == 0, err
-    lines = err.splitlines()
-    assert lines[0].startswith("3 cutoffs, counted back from the end, 10 steps apart")
-    assert lines.index("[1/1] SeasonalNaive: done") == 4
-    for fold, line in enumerate(lines[1:4]):
-        end = 69 + 10 * fold
-        assert line.endswith(
-            f"fold {fold}: fit on {stamps[0]} to {stamps[end]}, scored on {stamps[end + 1]} to {stamps[end + 10]} "
-            "(1 series, 10 values)"
-        )
-    plain = [str(stamps[end])[:10] for end in (69, 79, 89)]
-    out = forecast(*arguments, "--cutoffs", ",".join(plain), "--json")[1]
-    assert [row["cutoff"] for row in json.loads(out)["folds"]] == (
-        [69, 79, 89] if clock == "numbers" else [f"{one} 00:00:00" for one in plain]
-    )
-
-
-def test_a_backtest_writes_scores_forecasts_and_plots(folder):
-    status, out, err = forecast(
-        *(
-            "backtest",
-            "--data",
-            "shops.csv",
-            *COLUMNS,
-            "--horizon",
-            4,
-            "--folds",
-            3,
-            "--model",
-            "NLinear,Naive",
-            "--out",
-            "bt",
-        )
-    )
-    assert status == 0, err
-    assert "3 cutoffs cannot tell the models apart" in out
-    scores, forecasts = read("bt/scores.csv"), read("bt/forecasts.csv")
-    assert sorted(scores["model"]) == ["NLinear", "Naive"]
-    assert {"Shop", "Week", "Units", "cutoff", "step"} - set(forecasts.columns) == {"Units"}
-    assert len(forecasts) == 2 * 2 * 3 * 4
-    for name in ("backtest", "error_by_step", "folds"):
-        assert (folder / "bt" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_model_that_fails_in_a_backtest_ends_with_one(folder):
-    (folder / "own_models.py").write_text(
-        "from forecast import Naive\n\n"
-        "class Stuck(Naive):\n    def _fit(self, panel):\n        raise RuntimeError('stuck')\n"
-    )
-    status, out, err = forecast(
-        *("backtest", "--data", "one.csv", *COLUMNS[2:], "--horizon", 4, "--folds", 2, "-q"),
-        *("--model", "Naive", "--model", "own_models:Stuck"),
-    )
-    assert status == 1
-    assert "own_models:Stuck failed: RuntimeError: stuck" in err
-    assert "Naive" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--folds", 50], "`--folds` is 50"),
-        (["--cutoffs", "1999-01-03"], "`--cutoffs`: 1999-01-03"),
-        (["--cutoffs", "soon"], "not of the format %Y-%m-%d"),
-        (["--folds", 2, "--model", "Naiv"], "did you mean 'Naive'?"),
-    ],
-)
-def test_a_backtest_that_cannot_be_had_is_told(folder, arguments, told):
-    status, _, err = forecast("backtest", "--data", "shops.csv", *COLUMNS, "--horizon", 4, *arguments)
-    assert status == 2
-    assert told in err
-    assert len(err.splitlines()) == 1
-
-
 def test_a_forecast_leaves_nothing_behind_and_says_nothing_but_what_is_asked_for(folder, capfd):
     before = sorted(folder.iterdir())
     options = ["--horizon", 3, "--model", "gru", "--steps", 2, "-q"]
@@ -418,19 +337,11 @@ def test_roles_of_the_command_are_those_of_the_library(folder):
     assert roles == Roles(known=("Price", "Promo"), past=("Temp",), static=("Region",), delayed={"Returns": 2})
 
 
-def test_rows_that_are_still_to_come_are_not_scored(folder):
-    arguments = [*COLUMNS, "--horizon", 4, "--folds", 2, *RULE, *ROLES, "--json"]
-    status, out, _ = forecast("backtest", "--data", "emptied.csv", *arguments)
-    assert status == 0
-    assert json.loads(out)["folds"] == json.loads(forecast("backtest", "--data", "history.csv", *arguments)[1])["folds"]
-
-
-@pytest.mark.parametrize("command", ["predict", "backtest"])
-def test_stopping_is_told_and_ends_with_130(folder, command, monkeypatch):
+def test_stopping_is_told_and_ends_with_130(folder, monkeypatch):
     def stopped(*given, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("forecast.experiment.predicting.check_frame", stopped)
-    arguments = [command, "--data", "one.csv", *COLUMNS[2:], "--horizon", 4, *RULE]
+    arguments = ["predict", "--data", "one.csv", *COLUMNS[2:], "--horizon", 4, *RULE]
     assert forecast(*arguments) == (130, "", "stopped; nothing was written\n")
     assert json.loads(forecast(*arguments, "--json")[1]) == {"error": "stopped; nothing was written", "status": 130}

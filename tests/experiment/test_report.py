@@ -206,7 +206,9 @@ def test_protocol_failures_and_what_was_not_tested_are_told(page):
     assert "The spread over seeds: 2 seeds per network, fewer than 3." in text
     assert "no forecaster was audited" in text
     assert "Other series: 3 cannot tell" in text
-    assert "Intervals of 95 %: 2,000 paired resamples of time, and of seeds." in text
+    assert (
+        "Intervals of 95 %: 2,000 paired resamples of time, and of seeds. An interval holds for its pair alone" in text
+    )
 
 
 def test_the_same_input_gives_the_same_bytes(chapter, page, tmp_path):

@@ -249,6 +249,21 @@ def test_a_cell_that_fails_is_a_row_with_its_traceback_and_the_others_go_on(conf
     assert run(path, tmp_path / "out")[1].outcomes == ["stored"] * 2 + ["failed"] * 2 + ["stored"] * 2 + ["failed"] * 2
 
 
+def test_a_fallback_is_scored_where_a_forecaster_fails_and_keeps_the_folder(config, tmp_path, own_models, undrawn):
+    forecasters = '{SeasonalNaive: , bad: {type: "lab_models:Failing"}}'
+    out = tmp_path / "out"
+    assert "bad" not in run_experiment(config("audit: false\n", forecasters=forecasters), out).ledger.forecasters
+    again = config("audit: false\nfallback: {type: SeasonalNaive}\n", forecasters=forecasters)
+    with pytest.warns(UserWarning, match="forecasts are those of the fallback"):
+        results = run_experiment(again, out)
+    assert results.failures == []
+    fits = results.ledger.fits.groupby("forecaster")["fallbacks"].sum()
+    assert fits["bad"] == len(results.ledger.points)
+    assert fits["SeasonalNaive"] == 0
+    scores = results.summary.set_index("forecaster")["mae"]
+    assert scores["bad"] == scores["SeasonalNaive"]
+
+
 def test_where_everything_fails_there_is_a_summary_and_no_report(config, tmp_path, own_models):
     results, _ = run(config(forecasters='{bad: {type: "lab_models:Failing"}}'), tmp_path / "out")
     assert results.report is None

@@ -55,6 +55,14 @@ def check_points(points: Points) -> None:
             f"column `y` is {points.y[cell, step]} for {spelled(points, cell, step)}; it must be finite, or NaN where "
             "nothing was observed."
         )
+    if (folds := points.folds) is not None:
+        again = pd.DataFrame({"series": points.series, "fold": folds}).duplicated().to_numpy()
+        if (wrong := again | (folds < 0)).any():
+            cell = int(wrong.argmax())
+            raise ValueError(
+                f"column `fold` of `scales` is {folds[cell]} for {spelled(points, cell)}; allowed: whole numbers of 0 "
+                "or more, each once within a series."
+            )
     for name in ("absolute", "squared"):
         scale = getattr(points, name)
         if (wrong := (scale < 0) | np.isinf(scale)).any():

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,8 @@ def write_ledger(folder: Path, runs: Sequence[Run], fits: pd.DataFrame, season_l
             "Backtest with frame.assign(unique_id=frame['unique_id'].astype(str)) to keep its ledger"
         )
     folder.mkdir(parents=True, exist_ok=True)
+    for name in (_NOTE, _PARQUET, _ARRAYS):  # of an earlier ledger; without the note, written last, there is none
+        (folder / name).unlink(missing_ok=True)
     arrays: dict[str, np.ndarray] = {name: getattr(points, name) for name in _OF_POINTS}
     arrays |= {"cutoffs": _numbers(points.cutoffs), "times": _numbers(points.times)}
     if points.folds is not None:
@@ -59,12 +62,12 @@ def write_ledger(folder: Path, runs: Sequence[Run], fits: pd.DataFrame, season_l
         "time": str(points.cutoffs.dtype),
         "fits": {column: str(dtype) for column, dtype in fits.dtypes.items()},
     }
-    (folder / _NOTE).write_text(json.dumps(note, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if find_spec("pyarrow") is not None:
         _write_parquet(folder / _PARQUET, runs)
     else:
         numbers = {f"{place}.{name}": array for place, run in enumerate(runs) for name, array in _of_run(run).items()}
         np.savez(folder / _ARRAYS, **numbers)  # type: ignore[arg-type]
+    (folder / _NOTE).write_text(json.dumps(note, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_ledger(folder: Path) -> tuple[tuple[Run, ...], pd.DataFrame, int]:
@@ -81,8 +84,7 @@ def read_ledger(folder: Path) -> tuple[tuple[Run, ...], pd.DataFrame, int]:
         note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
         if note.get("format") != _FORMAT:
             raise ValueError(f"it is of format {note.get('format', 1)}, and this version reads {_FORMAT}")
-        with np.load(folder / _POINTS) as arrays:
-            read = dict(arrays)
+        read = _read_arrays(folder / _POINTS)
         dtype = note["time"]
         points = Points(
             ids=_from_json(note["ids"]),
@@ -111,7 +113,7 @@ def read_ledger(folder: Path) -> tuple[tuple[Run, ...], pd.DataFrame, int]:
                 )
             )
         return tuple(runs), _read_fits(folder / _FITS, note), note["season_length"]
-    except (KeyError, OSError, TypeError, ValueError) as error:
+    except (BadZipFile, EOFError, KeyError, OSError, TypeError, ValueError) as error:
         raise ValueError(f"the ledger in {str(folder)!r} cannot be read: {error}") from error
 
 
@@ -122,7 +124,7 @@ def _of_run(run: Run) -> dict[str, np.ndarray]:
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path) as arrays:
+    with path.open("rb") as file, np.load(file) as arrays:
         return dict(arrays)
 
 

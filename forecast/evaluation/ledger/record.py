@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -181,11 +181,20 @@ class Ledger:
         return cls(*read_ledger(Path(folder)))
 
     def take(self, forecasters: Sequence[str]) -> Ledger:
-        """Give the ledger of some forecasters. Raises ValueError for one that it does not have."""
-        if unknown := [name for name in forecasters if name not in self.forecasters]:
+        """Give the ledger of some forecasters.
+
+        Raises TypeError for what is no list of names, ValueError for none, one that it does not have or one that comes
+        twice.
+        """
+        if isinstance(forecasters, str) or not isinstance(forecasters, Iterable):
+            raise TypeError(f"`forecasters` is {forecasters!r}; allowed: a list of names, of {list(self.forecasters)}")
+        names = list(forecasters)
+        if unknown := [name for name in names if name not in self.forecasters]:
             raise ValueError(f"`forecasters`: {unknown[0]!r} is not in the ledger; it has {list(self.forecasters)}")
-        runs = tuple(run for name in forecasters for run in self.of_forecaster(name))
-        kept = self.fits[self.fits["forecaster"].isin(list(forecasters))].reset_index(drop=True)
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"`forecasters` is {names}; allowed: one or more of {list(self.forecasters)}, each once")
+        runs = tuple(run for name in names for run in self.of_forecaster(name))
+        kept = self.fits[self.fits["forecaster"].isin(names)].reset_index(drop=True)
         return replace(self, runs=runs, fits=kept)
 
 

@@ -147,6 +147,9 @@ def in_order(table: pd.DataFrame, columns: list[str], name: str, optional: list[
             f"`{name}` lacks columns {missing} and has unknown columns {unknown}; it takes exactly {columns}, and may "
             f"have {optional}."
         )
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise ValueError(f"`{name}` has the column `{twice}` twice; every name may come once.")
     if table.empty:
         raise ValueError(f"`{name}` has no rows.")
     categories = {
@@ -163,9 +166,14 @@ def _check_kinds(forecasts: pd.DataFrame, scales: pd.DataFrame) -> None:
         empty = forecasts[column].isna().to_numpy()
         if empty.any():
             raise ValueError(f"column `{column}` is empty in row {int(empty.argmax())}; no key may be missing.")
-    for column, kinds in (("forecaster", "text"), ("seed", "integers"), ("step", "integers")):
-        if kind_of(forecasts[column]) not in kinds:
-            raise ValueError(f"column `{column}` must hold {kinds}; got dtype {forecasts[column].dtype}.")
+    for table, column, kinds in (
+        (forecasts, "forecaster", "text"),
+        (forecasts, "seed", "integers"),
+        (forecasts, "step", "integers"),
+        *([(scales, "fold", "integers")] if "fold" in scales else []),
+    ):
+        if kind_of(table[column]) not in kinds:
+            raise ValueError(f"column `{column}` must hold {kinds}; got dtype {table[column].dtype}.")
     times = {f"forecasts.{column}": kind_of(forecasts[column]) for column in ("cutoff", "ds", "fit_cutoff")}
     times["scales.cutoff"] = kind_of(scales["cutoff"])
     if len(set(times.values())) > 1 or not times["scales.cutoff"].startswith(("integers", "timestamps")):

@@ -9,7 +9,8 @@ from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics.design import fold_losses, overlap, refit
 from forecast.evaluation.statistics.estimand import Estimand, from_extra, page
-from forecast.evaluation.statistics.resampling import block_of
+from forecast.evaluation.statistics.resampling import checked_block
+from forecast.params import check_positive, check_seed, is_probability
 
 _LEAST = 50  # cutoffs
 
@@ -69,13 +70,15 @@ def confidence_set(
     """Give the forecasters of a ledger that may be the best, at a stated probability `size` of leaving it out.
 
     The loss at a fold is the mean over series of scaled losses. Not reported below 50 folds. None for `block` takes the
-    length that `standings` takes. Raises ValueError for a `size` outside (0, 1) or an unknown metric.
+    length that `standings` takes. Raises what `standings` raises of these, and ValueError for a `size` outside (0, 1).
     """
-    if not 0 < size < 1:
+    check_positive(resamples=resamples)
+    check_seed(seed)
+    if not is_probability(size):
         raise ValueError(f"`size` is {size!r}; allowed: a probability inside (0, 1), such as 0.1")
     losses = fold_losses(ledger, metric)
     folds = losses.values.shape[1]
-    block = block_of(folds, overlap(ledger.points)) if block is None else block
+    block = checked_block(folds, overlap(ledger.points), block)
     matrix = losses.values.T  # (T, M)
     members = pd.DataFrame({"forecaster": ledger.forecasters, "loss": matrix.mean(axis=0) if folds else np.nan})
     reason = _reason(matrix)

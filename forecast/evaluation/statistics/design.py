@@ -9,6 +9,7 @@ from forecast.evaluation.cells import cell_means, cube
 from forecast.evaluation.ledger import Ledger, Points, check
 from forecast.evaluation.metrics import error_of
 from forecast.evaluation.statistics.errors import Errors
+from forecast.params import is_probability
 
 
 def errors_of(
@@ -25,8 +26,9 @@ def errors_of(
             f"`baseline` {baseline!r} is not in the ledger; it has {list(ledger.forecasters)}. Name one of these, or "
             "backtest the baseline too."
         )
-    if not 0 < floor < 1:
-        raise ValueError(f"`floor` must lie between 0 and 1; got {floor}.")
+    if not is_probability(floor):
+        raise ValueError(f"`floor` must lie between 0 and 1; got {floor!r}.")
+    _check_step(ledger, step)
     chosen = error_of(metric)
     names, points = ledger.forecasters, ledger.points
     series = np.unique(points.series)  # not those that take part in no fold
@@ -40,6 +42,14 @@ def errors_of(
         root=chosen.root,
         floor=floor,
     )
+
+
+def _check_step(ledger: Ledger, step: int) -> None:
+    """Raise ValueError for a step that is not forecast, 0 standing for all."""
+    steps = ledger.points.steps
+    whole = isinstance(step, int | np.integer) and not isinstance(step, bool)
+    if not whole or (step != 0 and step not in steps):
+        raise ValueError(f"`step` is {step!r}; allowed: 0 for all, or one of {steps[0]} to {steps[-1]}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +75,7 @@ def fold_losses(ledger: Ledger, metric: str | Averaged | Pooled, step: int = 0) 
     """
     check(ledger)
     chosen = error_of(metric)
-    if step and step not in ledger.points.steps:
-        raise ValueError(f"`steps`: {step!r} is not forecast; allowed: 1 to {ledger.horizon}")
+    _check_step(ledger, step)
     values = cube(ledger.points, cell_means(ledger, chosen, step))  # (R, S, F)
     present = np.asarray(np.isfinite(values).all(axis=0))  # (S, F)
     filled = np.flatnonzero(present.any(axis=0))
@@ -75,6 +84,8 @@ def fold_losses(ledger: Ledger, metric: str | Averaged | Pooled, step: int = 0) 
     forecaster = np.array([ledger.forecasters.index(run.forecaster) for run in ledger.runs])
     series = int(present.any(axis=1).sum())
     notes = []
+    if not len(filled):
+        notes.append(f"{name_of(metric)} is defined at no cutoff, of no series")
     if series > 1 and chosen.unit and chosen.scale is None:
         notes.append(f"{name_of(metric)} is in the units of the series: those of large values decide")
     return FoldLosses(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.evaluation.averaging import Averaged, Pooled
-from forecast.evaluation.ledger import Ledger
+from forecast.evaluation.ledger import Ledger, check
 from forecast.evaluation.statistics.design import fold_losses, overlap, refit
 from forecast.evaluation.statistics.estimand import Estimand, from_extra, page
 from forecast.evaluation.statistics.multiple import holm
@@ -123,8 +123,12 @@ def diebold_mariano(
     all series, never one vote for each. None for `steps` tests the mean of all steps; else each of `steps` has tests of
     its own. p-values hold one by one, and by Holm's rule for all of them.
 
-    Raises ValueError for an unknown metric, opponent or step, and ImportError where statsmodels is not installed.
+    Raises TypeError for no ledger and no list of steps, ValueError for an unknown metric, opponent or step, and
+    ImportError where statsmodels is not installed.
     """
+    check(ledger)
+    if steps is not None and (not isinstance(steps, Sequence | np.ndarray) or isinstance(steps, str) or not len(steps)):
+        raise TypeError(f"`steps` is {steps!r}; allowed: a list of one or more steps, or None for the mean of all")
     names = ledger.forecasters
     if opponent is not None and opponent not in names:
         raise ValueError(f"`opponent` {opponent!r} is not in the ledger; it has {list(names)}")

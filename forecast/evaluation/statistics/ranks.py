@@ -4,6 +4,7 @@ Blocks are data sets, or other clusters that have nothing to do with each other:
 together, which would count one finding many times.
 """
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,6 +18,7 @@ from forecast.evaluation.statistics.design import errors_of
 from forecast.evaluation.statistics.errors import mean_over_series
 from forecast.evaluation.statistics.estimand import from_extra, page
 from forecast.evaluation.statistics.multiple import holm
+from forecast.params import is_probability
 
 LEAST_BLOCKS = 10
 
@@ -133,8 +135,11 @@ def block_errors(
 ) -> pd.DataFrame:
     """Give what `ranks` takes from a ledger for each data set: the geometric mean over series of ratios to a baseline.
 
-    Raises what `standings` raises, and ValueError for ledgers of other forecasters than the first, naming the data set.
+    Raises what `standings` raises, TypeError for no mapping of ledgers, and ValueError for ledgers of other forecasters
+    than the first, naming the data set.
     """
+    if not isinstance(ledgers, Mapping) or not ledgers:
+        raise TypeError(f"`ledgers` is {reprlib.repr(ledgers)}; give a mapping from data sets to their ledgers")
     rows = {}
     for dataset, ledger in ledgers.items():
         errors = errors_of(ledger, baseline, metric)
@@ -157,14 +162,21 @@ def _check(errors: pd.DataFrame, size: float) -> None:
         raise ValueError(
             f"`errors` has the shape {errors.shape}; it takes one block or more, of two forecasters or more"
         )
-    values = errors.to_numpy("float64")
+    if not errors.columns.is_unique:
+        raise ValueError(f"`errors` has the forecaster {errors.columns[errors.columns.duplicated()][0]!r} twice")
+    try:
+        values = errors.to_numpy("float64")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`errors` holds what is no number ({error}); give a column of errors per forecaster"
+        ) from error
     if (wrong := ~(np.isfinite(values) & (values > 0))).any():
         block, column = np.argwhere(wrong)[0]
         raise ValueError(
             f"`errors` is {values[block, column]} for block {errors.index[block]!r}, forecaster "
             f"{errors.columns[column]!r}; allowed: finite numbers above zero. Leave the block out for all."
         )
-    if not 0 < size < 1:
+    if not is_probability(size):
         raise ValueError(f"`size` is {size!r}; allowed: a probability inside (0, 1), such as 0.05")
 
 

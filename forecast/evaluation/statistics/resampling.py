@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from forecast.params import check_positive
+
 STATIONARY_FROM = 50  # folds
 
 
@@ -54,6 +56,19 @@ def counts(drawn: np.ndarray, number: int) -> np.ndarray:
     rows = len(drawn)
     cells = (drawn + number * np.arange(rows)[:, None]).ravel()
     return np.bincount(cells, minlength=rows * number).reshape(rows, number).astype("float64")
+
+
+def checked_block(folds: int, overlap: int, block: int | None) -> int:
+    """Give how many consecutive folds are drawn together, for None as `block_of` says.
+
+    Raises TypeError for what is no whole number, ValueError for fewer than overlap.
+    """
+    if block is None:
+        return block_of(folds, overlap)
+    check_positive(block=block)
+    if block < overlap:
+        raise ValueError(f"`block` is {block}, but each forecast overlaps with others: at least {overlap}")
+    return block
 
 
 def block_of(folds: int, overlap: int) -> int:

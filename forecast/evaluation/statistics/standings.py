@@ -13,8 +13,8 @@ from forecast.evaluation.statistics.bootstrap import Resampled, two_way
 from forecast.evaluation.statistics.design import errors_of, name_of, overlap, refit
 from forecast.evaluation.statistics.errors import Errors, mean_over_series, skill_of
 from forecast.evaluation.statistics.estimand import Estimand, page
-from forecast.evaluation.statistics.resampling import block_of
-from forecast.params import check_positive, check_seed
+from forecast.evaluation.statistics.resampling import checked_block
+from forecast.params import check_positive, check_seed, is_probability
 
 LEAST_BLOCKS = 5  # of folds, to say anything of other times
 LEAST_SERIES = 5  # or clusters, to say anything of others: two or three that happen to agree look certain
@@ -64,7 +64,7 @@ class Standings:
 
     def against(self, opponent: str) -> pd.DataFrame:
         """Give the rows of `pairs` in which others meet an opponent. Raises ValueError for one that is not there."""
-        if opponent not in set(self.pairs["opponent"]):
+        if opponent not in self.pairs["opponent"].tolist():
             raise ValueError(f"`opponent` {opponent!r} was not compared; there are {self.skill['forecaster'].tolist()}")
         return self.pairs.loc[self.pairs["opponent"] == opponent].reset_index(drop=True)
 
@@ -129,7 +129,7 @@ def standings(
     errors = whole.defined()
     _, series, folds = errors.values.shape
     group = _groups(errors.ids, clusters)
-    block = _block(folds, overlap(ledger.points, step), block)
+    block = checked_block(folds, overlap(ledger.points, step), block)
     estimable = {"series": len(set(group)) >= LEAST_SERIES, "time": folds >= LEAST_BLOCKS * block}
     drawn = [way for way in estimable if way in over and estimable[way]]
     notes = []
@@ -174,7 +174,7 @@ def check_draws(resamples: int, confidence: float, seed: int) -> None:
     """
     check_positive(resamples=resamples)
     check_seed(seed)
-    if not 0 < confidence < 1:
+    if not is_probability(confidence):
         raise ValueError(f"`confidence` is {confidence!r}; allowed: a probability inside (0, 1), such as 0.95")
 
 
@@ -182,18 +182,16 @@ def _groups(ids: Sequence[Hashable], clusters: Mapping[Hashable, Hashable] | Non
     """Number the clusters of series, (S,), each series being one where none are given."""
     if clusters is None:
         return np.arange(len(ids))
-    if missing := [name for name in ids if name not in clusters]:
-        raise ValueError(f"`clusters` lacks series {missing[0]!r}; give one for each series of the ledger")
-    return pd.factorize(np.array([clusters[name] for name in ids], dtype=object))[0]
-
-
-def _block(folds: int, overlap: int, block: int | None) -> int:
-    if block is None:
-        return block_of(folds, overlap)
-    check_positive(block=block)
-    if block < overlap:
-        raise ValueError(f"`block` is {block}, but each forecast overlaps with others: at least {overlap}")
-    return block
+    if not isinstance(clusters, Mapping | pd.Series):
+        raise TypeError(f"`clusters` is a {type(clusters).__name__}; allowed: a mapping from series to clusters")
+    numbers: dict[Hashable, int] = {}
+    for name in ids:
+        if name not in clusters:
+            raise ValueError(f"`clusters` lacks series {name!r}; give one for each series of the ledger")
+        if not pd.api.types.is_hashable(cluster := clusters[name]) or cluster != cluster or cluster is None:
+            raise ValueError(f"`clusters` has {cluster!r} for series {name!r}; allowed: a name or number of a cluster")
+        numbers.setdefault(cluster, len(numbers))
+    return np.array([numbers[clusters[name]] for name in ids], dtype="int64")
 
 
 def _tables(errors: Errors, logs: Resampled, wins: Resampled, confidence: float) -> tuple[pd.DataFrame, pd.DataFrame]:
