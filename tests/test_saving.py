@@ -309,6 +309,19 @@ def test_what_a_forecaster_has_learned_and_cannot_be_saved_is_named(tmp_path):
         Learns(HORIZON).fit(FRAME).save(tmp_path)
 
 
+class Holds(Naive):
+    """Keeps another forecaster that it has fitted."""
+
+    def _fit(self, panel):
+        super()._fit(panel)
+        self.inside_ = {"of all": Drift(self.horizon).fit(panel)}
+
+
+def test_a_fitted_model_inside_is_not_saved_as_if_it_were_not_fitted(tmp_path):
+    with pytest.raises(TypeError, match=r"`inside_\['of all'\]` is a fitted Drift and cannot be saved.*in _state"):
+        Holds(HORIZON).fit(FRAME).save(tmp_path)
+
+
 def test_an_argument_that_cannot_be_saved_is_named(tmp_path):
     with pytest.raises(TypeError, match=r"`hook\['call'\]` is a builtin_function_or_method and cannot be saved"):
         Mine(HORIZON, hook={"call": print}).fit(FRAME).save(tmp_path)

@@ -15,8 +15,10 @@ from forecast.history import history
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, LSTM
 from forecast.testing import check_forecaster
+from forecast.testing.bench import Bench, frame_of
 from forecast.testing.checks import SKIPPED
 from forecast.testing.forecaster import CHECKS
+from forecast.testing.forecasts import rows_after_a_cutoff_do_not_matter
 from forecast.training import Training
 
 HORIZON = 4
@@ -405,6 +407,34 @@ def test_data_of_ones_own_with_covariates_are_checked_too():
 
     with pytest.raises(AssertionError, match="`rows_after_a_cutoff_do_not_matter`"):
         check_forecaster(ReadsRain(7), frame, roles=roles, gaps="mask")
+
+
+class ReadsLateRain(Climate):
+    """Reads a column so many rows before the newest."""
+
+    before = 0
+
+    def _forecast(self, panel, origins):
+        forecast = super()._forecast(panel, origins)
+        rain = np.nan_to_num(panel.covariates.past.numbers[origins.ends - 1 - self.before, 0])
+        return Forecast(forecast.quantiles, forecast.mean + rain[:, None])
+
+
+class ReadsLateRainInTime(ReadsLateRain):
+    before = 2
+
+
+def test_what_is_not_yet_known_of_a_delayed_column_does_not_matter():
+    frame = frame_of(HORIZON)
+    frame = frame.assign(rain=np.random.default_rng(3).random(len(frame)))
+
+    def check(kind):
+        door = {"roles": Roles(delayed={"rain": 2})}
+        rows_after_a_cutoff_do_not_matter(Bench(kind(HORIZON), frame, door, True, "note"))
+
+    check(ReadsLateRainInTime)
+    with pytest.raises(AssertionError, match="column `mean` is"):
+        check(ReadsLateRain)
 
 
 @pytest.mark.slow

@@ -152,7 +152,7 @@ REPORTS = {
         "scores in scaled units",
         "frame/test_reports.py::scores_are_in_the_units_of_the_data_and_scaled_ones_do_not_change",
     ),
-    34: ("unequal budgets", "evaluation/test_backtest.py::fits_tell_what_was_fitted_and_what_it_cost"),
+    34: ("unequal budgets", "experiment/test_report.py::unequal_budgets_are_flagged_and_shown"),
     35: (
         "precision and dtypes",
         "frame/test_reports.py::every_kind_of_number_is_cast_once_and_forecasts_are_floats",

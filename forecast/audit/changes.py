@@ -12,13 +12,13 @@ def changed(frame: pd.DataFrame, where: np.ndarray, columns: Sequence[str], how:
     """Give a copy of a frame in which columns are other in some rows, a mask.
 
     `how` is one of `SIZES`, "bumped" (five standard deviations and chance) or "missing". Of what is no number every
-    value is exchanged for another one of the column, whatever the size.
+    value is exchanged for another one of the column, or, if all shall be constant, for one that was never there.
     """
     new = frame.copy()
     for column in columns:
         values = pd.Series(frame[column])
         if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
-            new[column] = values.where(~where) if how == "missing" else _exchanged(values, where)
+            new[column] = values.where(~where) if how == "missing" else _exchanged(values, where, how == "constant")
             continue
         numbers = values.to_numpy("float64", na_value=np.nan).copy()
         numbers[where] = _other(numbers, where, how)
@@ -44,9 +44,11 @@ def _other(numbers: np.ndarray, where: np.ndarray, how: str) -> np.ndarray:
     }[how]
 
 
-def _exchanged(values: pd.Series, where: np.ndarray) -> pd.Series:
-    """Give a column of categories in which each of some rows has the next of the values that there are."""
+def _exchanged(values: pd.Series, where: np.ndarray, new: bool) -> pd.Series:
+    """Give a column of categories in which some rows have the next of those that there are, or a text that is new."""
     known = pd.Series(values.dropna().unique())
+    if new and known.map(lambda value: isinstance(value, str)).all():
+        return values.astype("object").mask(where & values.notna().to_numpy(dtype=bool), "never there before")
     place = pd.Index(known).get_indexer(pd.Index(values))
     following = known.reindex((place + 1) % max(len(known), 1)).array
     return values.mask(where & (place >= 0), pd.Series(following, index=values.index))

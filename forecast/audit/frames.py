@@ -37,7 +37,7 @@ def own_data(forecaster: Forecaster, *, gaps: bool) -> Prepared:
     frame, horizon = frame_of(forecaster.horizon), forecaster.horizon
     told, roles = "3 hourly series of our own", None
     if forecaster.reads_covariates:
-        frame, roles = _with_covariates(frame)
+        frame, roles = _with_covariates(frame, horizon)
         told += ", with a static, a known, a forecasted, a past and a delayed column"
     frame, door = _cut(as_panel(frame, **({} if roles is None else {"roles": roles})), horizon, None)[:2]
     door["gaps"] = "mask"
@@ -129,21 +129,22 @@ def _roles_of(panel: Panel) -> Roles:
     )
 
 
-def _with_covariates(frame: pd.DataFrame) -> tuple[pd.DataFrame, Roles]:
-    """Give a frame with a column of each role, of which the known one moves the target, and the forecasted one shows it.
+def _with_covariates(frame: pd.DataFrame, horizon: int) -> tuple[pd.DataFrame, Roles]:
+    """Give a frame with a column of each role: the known one moves the target, and the forecasted one tells of it.
 
-    What is forecast was issued up to a day before, some of it only afterwards.
+    Of what is forecast a third was issued in time for every step, a third for some, a third only afterwards.
     """
     rng = np.random.default_rng(1)
     price = rng.choice([1.0, 1.5, 2.0], len(frame))
     y = frame["y"] - 2 * price
-    early = pd.to_timedelta(np.random.default_rng(2).integers(-2, 25, len(frame)), unit="h")
+    row, place = frame.groupby("unique_id", sort=False).cumcount().to_numpy(), frame["unique_id"].factorize()[0]
+    early = np.choose((row + place) % 3, [np.full(len(row), horizon + 12), 1 + row % horizon, np.full(len(row), -2)])
     new = frame.assign(
         y=y,
         region=np.where(frame["unique_id"] == "a", "south", "north"),
         price=price,
         outlook=np.random.default_rng(3).normal(y, 1.0),
-        issued=frame["ds"] - early,
+        issued=frame["ds"] - pd.to_timedelta(early, unit="h"),
         visitors=y + rng.normal(0, 1.0, len(frame)),
         returns=0.1 * y + rng.normal(0, 0.3, len(frame)),
     )

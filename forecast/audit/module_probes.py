@@ -54,7 +54,7 @@ class Tally:
 
 
 def no_output_moves_with_what_follows(variants: Sequence[Probed]) -> Outcome:
-    """From a position on noise is added, hardly any to beyond all measure, or all is zero; what is said before stays."""
+    """From a position on noise is added, hardly any to beyond all measure, or zero is read; earlier ones stay."""
     tally = Tally()
     for probed, seed in product(variants, _SEEDS):
         count_leaks(tally, probed, probed.said, probed.draw(seed), SIZES, f"weights {probed.weights}")

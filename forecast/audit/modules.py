@@ -28,7 +28,7 @@ from forecast.audit.module_probes import (
 )
 from forecast.audit.module_subjects import Probed
 from forecast.audit.module_tokens import probed_module
-from forecast.borrowed import seeded
+from forecast.borrowed import computing, seeded
 from forecast.forecaster import Forecaster
 from forecast.nn import Backbone, ForecastNetwork
 
@@ -143,8 +143,8 @@ def _unread(parts: Mapping[str, nn.Module]) -> str:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Leave nothing behind: no gradient, no random number drawn."""
-    with torch.inference_mode(False), torch.no_grad(), seeded(0):
+    """Leave nothing behind: no gradient, no random number drawn. On one thread: on a busy machine two wait long."""
+    with torch.inference_mode(False), torch.no_grad(), seeded(0), computing(1):
         yield
 
 

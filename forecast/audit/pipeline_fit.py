@@ -13,31 +13,40 @@ _GAP = 2  # steps
 
 
 def what_is_learned_does_not_depend_on_the_future(subject: Subject) -> Verdict:
-    """Values after the cutoff are bumped: scales, encodings and all else that a fit keeps must come out the same."""
+    """Values after the cutoff, and covariates held back for validation, are bumped: scales, encodings, weights stay."""
     if subject.noise:
         return Verdict(None, "its fits cannot be repeated, so that they cannot be compared")
     first = subject.cutoffs[0]
     bumped = changed(subject.frame, subject.after(first), subject.late)
-    before, _ = _recorded(subject, subject.frame)
-    now, _ = _recorded(subject, bumped)
+    before, _ = _recorded(subject, subject.frame, cutoffs=[first])
+    now, _ = _recorded(subject, bumped, cutoffs=[first])
     if not before:
         return Verdict(None, "the backtest fitted nothing that keeps a record")
     if other := _otherwise(before, now):
         return Verdict(False, f"{other} when values after {first} are bumped")
     count = sum(len(fit.learned) for fit in before)
-    return Verdict(True, f"{count} things that {_fits(before)} learned are the same to the last bit")
+    told = f"{count} things that {_fits(before)} learned are the same to the last bit"
+    if _is_ours(subject):
+        from forecast.audit.pipeline_windows import units_of
+
+        units = units_of(subject)
+        return Verdict(units.passed is not False, "; ".join(filter(None, (told, units.evidence))))
+    return Verdict(True, told)
 
 
 def no_fit_is_handed_a_later_row(subject: Subject) -> Verdict:
-    """The last row that each fit is handed, and the last label of a window, must not lie after its cutoff; nor in a gap."""
+    """The last row of each fit, and label of a window, lie at its cutoff or before it; in a gap nothing is read."""
     calendar = subject.panel.calendar
     first, second = (calendar.ordinal(cutoff) for cutoff in subject.cutoffs)
     one, two = (_recorded(subject, subject.frame, refit=refit)[0] for refit in ("never", "every"))
     if not one:
         return Verdict(None, "the backtest fitted nothing that keeps a record")
-    two = sorted(two, key=lambda fit: max(fit.last.values()))  # folds may be fitted in any order
-    bounds = [first] * len(one) + ([first, second] if len(two) == 2 else [second] * len(two))
-    for record, cutoff in zip([*one, *two], bounds, strict=True):
+    fits = []
+    for records, most in ((one, first), (two, second)):
+        # A fit for each fold, in any order; of several it is not known which they are for.
+        bounds = [first, second] if len(records) == 2 else [most] * len(records)
+        fits += zip(sorted(records, key=lambda record: max(record.last.values())), bounds, strict=True)
+    for record, cutoff in fits:
         for name, last in record.last.items():
             if last > cutoff:
                 return Verdict(
@@ -48,13 +57,18 @@ def no_fit_is_handed_a_later_row(subject: Subject) -> Verdict:
     if fault := _gap_fault(subject):
         return Verdict(False, fault)
     told = f"{_fits([*one, *two])}: the last row is at the cutoff or before it, with a gap, too"
-    neural = sys.modules.get("forecast.neural")  # who has not imported it has no network of ours
-    if neural is not None and isinstance(subject.pattern, neural.NeuralForecaster):
+    if _is_ours(subject):
         from forecast.audit.pipeline_windows import labels_of
 
         windows = labels_of(subject)
         return Verdict(windows.passed, f"{told}; {windows.evidence}")
     return Verdict(True, f"{told}; windows are not looked at, as it has none that are known")
+
+
+def _is_ours(subject: Subject) -> bool:
+    """Whether it is a network of ours, of which it is known how it reads windows."""
+    neural = sys.modules.get("forecast.neural")  # who has not imported it has none
+    return neural is not None and isinstance(subject.pattern, neural.NeuralForecaster)
 
 
 def nothing_is_chosen_by_the_test_span(subject: Subject) -> Verdict:

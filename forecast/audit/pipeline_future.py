@@ -94,7 +94,7 @@ def covariates_are_read_when_they_are_known(subject: Subject) -> Verdict:
     if not verdict.passed:
         return verdict
     inside, told = subject.after(first) & ~subject.after(first, subject.horizon), []
-    for column in roles.known:
+    for column in (*roles.known, *roles.forecasted):
         moved = _predicted(subject, changed(subject.frame, inside, [column]))
         told.append(f"`{column}` inside the horizon moves it by {moved.relative:.1e} of its size")
     return Verdict(True, "; ".join([verdict.evidence, *told]))

@@ -64,7 +64,7 @@ class Hollow(Forecaster):
 
 
 def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
-    """Each point is there once, finite, and beside the value that came; a forecast that is NaN is refused, not skipped."""
+    """Each point is there once, finite, beside the value that came; a forecast that is NaN is refused, not left out."""
     table = subject.base
     expected = set(product(subject.ids, subject.cutoffs, range(1, subject.horizon + 1)))
     found = list(zip(table["unique_id"], table["cutoff"], table["step"].astype(int), strict=True))
@@ -86,7 +86,7 @@ def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
             continue
         if np.isfinite(scored).any():
             return Verdict(False, f"a forecaster that says NaN {what} gets a mean absolute error of {scored[0]:.4g}")
-    return Verdict(True, f"{len(expected)} points, each once and finite, beside what came; one that says NaN is refused")
+    return Verdict(True, f"{len(expected)} points, each once, finite, beside what came; one that says NaN is refused")
 
 
 def _other_actuals(subject: Subject, table: pd.DataFrame) -> str:
@@ -102,7 +102,10 @@ def _other_actuals(subject: Subject, table: pd.DataFrame) -> str:
         return ""
     row = int(wrong.argmax())
     key = _key((table["unique_id"].iloc[row], table["cutoff"].iloc[row], table["step"].iloc[row]))
-    return f"{int(wrong.sum())} forecasts are scored against another value, first {key}: {came[row]:.6g}, the data have {expected[row]:.6g}"
+    return (
+        f"{int(wrong.sum())} forecasts are scored against another value than that of their step, first {key}: "
+        f"{came[row]:.6g}, and the data have {expected[row]:.6g}"
+    )
 
 
 def units_and_fits_come_back(subject: Subject) -> Verdict:

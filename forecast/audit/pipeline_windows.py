@@ -4,7 +4,9 @@ from typing import Any
 
 from lightning.pytorch import Callback
 
+from forecast.audit.changes import changed
 from forecast.audit.subject import Subject, Verdict
+from forecast.data import last_to_train
 from forecast.windows import Batch
 
 
@@ -69,3 +71,22 @@ def labels_of(subject: Subject) -> Verdict:
         late = watch.validated_to - cutoff
         return Verdict(False, f"{told}{calendar.stamp(watch.validated_to)}, {late} steps after the cutoff")
     return Verdict(True, f"{told}{calendar.stamp(watch.validated_to)}")
+
+
+def units_of(subject: Subject) -> Verdict:
+    """Say whether rows that are held back for validation teach in which units and categories covariates are read."""
+    fitted: Any = subject.fitted
+    roles, first = subject.roles, subject.cutoffs[0]
+    columns = [*roles.known, *roles.forecasted, *roles.past, *roles.delayed]
+    length = fitted._validation_length(fitted.panel_)
+    if not length or not columns:
+        return Verdict(None, "")
+    calendar = subject.panel.calendar
+    known = subject.until(first)
+    held = (known["ds"] > calendar.stamp(last_to_train(fitted.panel_, length))).to_numpy(dtype=bool)
+    for how in ("plus 1e4", "constant"):  # of categories the latter is one that was never there
+        other: Any = subject.fresh().fit(changed(known, held, columns, how), **subject.door)
+        if other.encoding_ != fitted.encoding_:
+            told = f"the last {length} steps, which are for validation, teach the units and categories of covariates"
+            return Verdict(False, told)
+    return Verdict(True, f"the {length} steps for validation teach no units and no categories of covariates")

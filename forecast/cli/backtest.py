@@ -51,7 +51,7 @@ def backtest(
     seeds: Annotated[str, model_option("Of networks, each fitted with all of them, such as 0,1,2.")] = "0",
     steps: Steps = None,
     calibrate: Annotated[
-        bool, model_option("Move quantiles of models by what they missed before each cutoff (split conformal).")
+        bool, model_option("Move quantiles of models by what they missed before each cutoff.", "--calibrate")
     ] = False,
     fallback: Annotated[
         str | None, model_option("A model that is scored, and counted, where another fails, such as SeasonalNaive.")
@@ -119,7 +119,7 @@ def backtest(
     Example: forecast backtest --data sales.csv --id store --time date --target sales --horizon 28 --out comparison
     """
     with answers(GOES_ON if out is not None else _KEPT_NOTHING, as_json=as_json):
-        from forecast.experiment.comparing import Trial, compare_models
+        from forecast.experiment.comparing import Terms, compare_models
         from forecast.experiment.plan_options import PlanOptions
         from forecast.experiment.predicting import Task
         from forecast.experiment.work import Progress
@@ -152,9 +152,9 @@ def backtest(
                 lookahead=lookahead,
                 season=season,
             )
-            trial = Trial(
+            terms = Terms(
                 plan=plan,
-                baselines=listed(baseline) or ["SeasonalNaive"],
+                baselines=listed(baseline) or Terms.baselines,
                 seeds=_seeds(seeds),
                 calibrate=calibrate,
                 audit=audit,
@@ -162,7 +162,7 @@ def backtest(
                 out=out,
             )
             progress = Progress() if quiet or as_json else stack.enter_context(shown_progress())
-            found = compare_models(task, trial, progress)
+            found = compare_models(task, terms, progress)
         status = FAILED if found.failed else 0
         if as_json:
             tell_json({**_summary(found), "status": status})
@@ -179,7 +179,9 @@ def _tell(found: "Compared") -> None:
     typer.echo(found.verdict)
     if len(found.scores):
         typer.echo()
-        print_table(found.scores.dropna(axis="columns", how="all"))
+        needless = [] if found.scores["fallbacks"].to_numpy().any() else ["fallbacks"]
+        table = found.scores.drop(columns=needless)
+        print_table(table.dropna(axis="columns", how="all"))
     for name, why in found.failed.items():
         say(f"{name} failed, and is left out: {why}")
     for name, one in found.audits.items():

@@ -45,7 +45,9 @@ def run(
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="A folder of results that `forecast run` has written.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of results that `forecast run` or `forecast backtest` has written.")
+    ],
 ) -> None:
     """Write scores, plots and report of a folder anew from its stored cells; nothing is computed."""
     with answers():
@@ -117,6 +119,9 @@ def _tell_scores(results: "Results") -> None:
     for dataset in results.summary["dataset"].unique():
         if dataset in results.verdicts:
             typer.echo(f"\n{results.verdicts[dataset]}\n")
+        for name, one in results.audits.get(dataset, {}).items():
+            if isinstance(one, str) or one.failed:
+                typer.echo(f"audit of {name}: {one if isinstance(one, str) else one.badge}\n")
         print_table(pd.DataFrame(ranked.loc[ranked["dataset"] == dataset, shown]))
 
 
@@ -134,5 +139,7 @@ def _tell_costs(results: "CostResults") -> None:
 
 def _which(cell: "dict[str, Any]") -> str:
     if "dataset" in cell:
-        return f"{cell['dataset']}, {cell['forecaster']}, seed {cell['seed']}, fold {cell['folds']}"
+        context = cell["context_length"]
+        of = f", context {context}" if isinstance(context, int) else ""  # of a sweep
+        return f"{cell['dataset']}, {cell['forecaster']}{of}, seed {cell['seed']}, fold {cell['folds']}"
     return f"{cell['backbone']}, patches of {cell['patch_length']}, {cell['length']:,} values"

@@ -100,16 +100,21 @@ def adapt(ledger: Ledger, *, gamma: float = 0.05, delay: Any = None, window: int
 
 def _released(points: Points, delay: Any) -> np.ndarray:
     """Give for each cutoff and step the first cutoff at which its actual is known, (F, H); F for none."""
-    known, wait = points.times, delay
+    known = points.times
     if delay is not None:
+        dates = isinstance(known, pd.DatetimeIndex)
+        kind = "a length of time such as '2h'" if dates else "a number"
         try:
-            wait = pd.Timedelta(delay) if isinstance(known, pd.DatetimeIndex) else delay
-            known, early = known + wait, bool(wait < 0 * wait)
+            if dates and isinstance(delay, Real):  # of which unit?
+                raise TypeError("a number is no length of time")
+            wait = pd.Timedelta(delay) if dates else delay
+            none = 0 * wait
+            known, allowed = known + wait, bool(wait >= none)
+            lost = wait != wait
         except (TypeError, ValueError) as error:
-            kind = "a length of time such as '2h'" if isinstance(known, pd.DatetimeIndex) else "a number"
             raise TypeError(f"`delay` is {delay!r}; allowed: None, or {kind}") from error
-        if early:
-            raise ValueError(f"`delay` is {delay!r}; allowed: nothing below 0")
+        if not allowed:
+            raise ValueError(f"`delay` is {delay!r}; allowed: None, or {kind}{', which has to be known' if lost else ', 0 or more'}")
     return points.cutoffs.searchsorted(known, side="left").reshape(len(points.cutoffs), -1)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ _CHOICES = {"window": ("expanding",), "refit": ("every", "never")}
 def plain_cutoffs(cutoffs: Any) -> Any:
     """Give a list of cutoffs as it is kept: what is given cannot be changed later, and a plan can be hashed."""
     listed = not isinstance(cutoffs, str | bytes | Mapping | Set) and np.ndim(cutoffs) == 1
-    return tuple(cutoffs) if listed else cutoffs
+    return tuple(cutoffs) if listed and len(cutoffs) else cutoffs
 
 
 def plain_split(split: Any) -> tuple[int, int, int] | None:

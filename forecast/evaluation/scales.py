@@ -52,7 +52,7 @@ def with_scales(
         )
     series = own[points.series]
     order = np.argsort(series, kind="stable")
-    ordinals = np.array(ordinals_of(panel.calendar, points.cutoffs, "frame"))[points.cutoff]
+    ordinals = np.array(ordinals_of(panel.calendar, list(points.cutoffs), "frame"))[points.cutoff]
     _check_actuals(panel, points, series)
     scales = np.empty((2, len(points)))
     scales[:, order] = seasonal_changes(panel, series[order], ordinals[order], season, scale_from)

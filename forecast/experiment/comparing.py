@@ -41,7 +41,7 @@ COSTS = ["parameters", "fit_seconds", "seeds", "fallbacks"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class Terms:
     """How models are compared on the table of a task, whose `model` names them.
 
     Attributes
@@ -92,7 +92,7 @@ class Compared:
     files: tuple[Path, ...]
 
 
-def compare_models(task: Task, trial: Trial, progress: Progress) -> Compared:
+def compare_models(task: Task, terms: Terms, progress: Progress) -> Compared:
     """Compare models on a table of one's own, by forecasts of its past.
 
     Raises
@@ -102,56 +102,62 @@ def compare_models(task: Task, trial: Trial, progress: Progress) -> Compared:
     OSError: a file that is not there, or cannot be read.
 
     """
-    with in_options(), ExitStack() as stack:
-        notes = Notes(task.say)
-        horizon, forecasters = horizon_of(task), _forecasters(task, trial)
-        with notes.of_warnings():
-            # What is still to come cannot be scored.
-            table, _ = with_own_future(task, read_task(task, Layout(**task.names), notes), notes)
-            panel = check_frame(table.frame, **door_of(task, table))
-            folds = trial.plan.folds_on(panel, horizon, table.layout)
-            check_names([*BEFORE_LEVELS, *map(str, DECILES), *AFTER_LEVELS], table.layout)
-            experiment = _experiment(task, trial, forecasters, panel, folds, table.layout)
-            _check(experiment, folds)
-            for line in days(str(folds)).splitlines():
-                task.say(line)
-            out = trial.out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forecast-")))
-            results = run_experiment(experiment, out, progress, page=trial.out is not None)
-        files = _write(results, table.layout) if trial.out is not None else ()
-        failed = {}
-        for row in results.failures:
-            failed.setdefault(row["forecaster"], as_options(row["error"]))
-        name = experiment.name
-        return Compared(
-            results=results,
-            scores=_scores(results, name),
-            verdict=results.verdicts.get(name, "There is no verdict: no model was fitted at every cutoff."),
-            failed=failed,
-            audits=results.audits.get(name, {}),
-            folds=folds,
-            layout=table.layout,
-            notes=tuple(notes.lines),
-            files=files,
-        )
+    notes = Notes(task.say)
+    with notes.of_warnings(), ExitStack() as stack:
+        with in_options():
+            experiment, folds, layout = _laid_out(task, terms, notes)
+        for line in days(str(folds)).splitlines():
+            task.say(line)
+        out = terms.out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forecast-")))
+        results = run_experiment(experiment, out, progress, page=terms.out is not None)
+        files = _write(results, layout) if terms.out is not None else ()
+    failed: dict[str, str] = {}
+    for row in results.failures:
+        failed.setdefault(row["forecaster"], as_options(row["error"]))
+    name = experiment.name
+    return Compared(
+        results=results,
+        scores=_scores(results, name),
+        verdict=results.verdicts.get(name, "There is no verdict: no model was fitted at every cutoff."),
+        failed=failed,
+        audits=results.audits.get(name, {}),
+        folds=folds,
+        layout=layout,
+        notes=tuple(notes.lines),
+        files=files,
+    )
 
 
-def _forecasters(task: Task, trial: Trial) -> dict[str, dict[str, Any]]:
+def _laid_out(task: Task, terms: Terms, notes: Notes) -> tuple[Experiment, Folds, Layout]:
+    """Read the table, and lay out the experiment that the options stand for, and its folds."""
+    horizon, forecasters = horizon_of(task), _forecasters(task, terms)
+    # What is still to come cannot be scored.
+    table, _ = with_own_future(task, read_task(task, Layout(**task.names), notes), notes)
+    panel = check_frame(table.frame, **door_of(task, table))
+    folds = terms.plan.folds_on(panel, horizon, table.layout)
+    check_names([*BEFORE_LEVELS, *map(str, DECILES), *AFTER_LEVELS], table.layout)
+    experiment = _experiment(task, terms, forecasters, panel, folds, table.layout)
+    _check(experiment, folds)
+    return experiment, folds, table.layout
+
+
+def _forecasters(task: Task, terms: Terms) -> dict[str, dict[str, Any]]:
     """Give the models by label, as a config has them: baselines first."""
     found: dict[str, dict[str, Any]] = {}
-    for one in trial.baselines:
+    for one in terms.baselines:
         if one != NO_BASELINE:
             name = _known(one, "--baseline")
-            found[name] = _config(task, trial, name)
+            found[name] = _config(task, terms, name)
     for one in task.model:
         for name in CANDIDATES if one == BEST else (_known(one, "--model"),):
-            config = _config(task, trial, name)
-            if trial.calibrate:
+            config = _config(task, terms, name)
+            if terms.calibrate:
                 # A level that too few windows can tell is moved by the largest error of those that there are.
                 found[f"{name} calibrated"] = {"type": "Calibrated", "forecaster": config, "few": "widest"}
             else:
                 found[name] = config
-    if trial.fallback is not None:
-        _known(trial.fallback, "--fallback")
+    if terms.fallback is not None:
+        _known(terms.fallback, "--fallback")
     return found
 
 
@@ -170,9 +176,9 @@ def _known(name: str, option: str) -> str:
         raise ConfigError(message if option == "--model" else message.replace("known: best, ", "known: ")) from error
 
 
-def _config(task: Task, trial: Trial, name: str) -> dict[str, Any]:
+def _config(task: Task, terms: Terms, name: str) -> dict[str, Any]:
     """Give what a config says of a model; a class of the user's own that has no season is left without."""
-    season = trial.plan.season
+    season = terms.plan.season
     config = config_of(name, steps=task.steps, season=season)
     if ":" in name:
         model = model_named(name, task.horizon or 1)  # one that cannot be had is told before any data are read
@@ -182,23 +188,17 @@ def _config(task: Task, trial: Trial, name: str) -> dict[str, Any]:
 
 
 def _experiment(
-    task: Task, trial: Trial, forecasters: dict[str, Any], panel: Panel, folds: Folds, layout: Layout
+    task: Task, terms: Terms, forecasters: dict[str, Any], panel: Panel, folds: Folds, layout: Layout
 ) -> Experiment:
     """Give the experiment that the options stand for."""
     file = Path(str(task.data)).name
     name = re.sub(r"[^\w .+-]+", "_", file.split(".")[0]).lstrip(" .+-")[:100] or "data"
     roles = layout.roles if layout.roles.columns() else None
     dataset = {"name": name, "file": file, "columns": layout.columns, "freq": panel.calendar.freq, "roles": roles}
-    plan = {
-        "cutoffs": folds.plan.cutoffs,
-        "n_folds": folds.plan.n_folds,
-        "stride": folds.plan.stride,
-        "start": folds.plan.start,
-        "end": folds.plan.end,
-    }
+    cutoffs = ("cutoffs", "n_folds", "stride", "start", "end")
     spans = ("gap", "window", "refit", "validation", "embargo", "context", "align", "lookahead_across_series")
-    plan |= {key: getattr(folds.plan, key) for key in (*spans, "season_length")}
-    fallback = None if trial.fallback is None else _config(task, trial, known_as(trial.fallback))
+    plan = {key: getattr(folds.plan, key) for key in (*cutoffs, *spans, "season_length")}
+    fallback = None if terms.fallback is None else _config(task, terms, known_as(terms.fallback))
     return Experiment.on(
         {name: panel},
         name=name,
@@ -206,10 +206,10 @@ def _experiment(
         horizon=folds.plan.horizon,
         gaps=task.gaps or "error",
         plan=plan,
-        seeds=list(trial.seeds),
+        seeds=list(terms.seeds),
         forecasters=forecasters,
         fallback=fallback,
-        audit=trial.audit,
+        audit=terms.audit,
     )
 
 

@@ -45,14 +45,16 @@ def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
 
 def _of_skill(ledger: Ledger, given: Drawn) -> Iterator[Picture]:
     found = given.found
+    names = set(found.skill["forecaster"])  # without those whose audit failed
     if BASELINE in ledger.forecasters:
+        compared = ledger.take([name for name in ledger.forecasters if name in names])
         caption = "Skill: how much less absolute error than seasonal naive; the number on the right is exact."
         if found.over:
             caption += " Thin bars: what other draws of series, time and seeds would have given."
-        yield Picture("skill", caption, plots.plot_skill(ledger, BASELINE, found=found))
-        if len(ledger.forecasters) > 1:
+        yield Picture("skill", caption, plots.plot_skill(compared, BASELINE, found=found))
+        if len(names) > 1:
             caption = "Skill by step ahead: who is good at the next steps, and who at the far ones."
-            yield Picture("skill_by_step", caption, plots.plot_skill_by_step(ledger, BASELINE))
+            yield Picture("skill_by_step", caption, plots.plot_skill_by_step(compared, BASELINE))
     if given.contexts is not None and len(given.contexts):
         caption = "Skill by context length: what reading further back is worth. Each point is a fit of its own."
         yield Picture("skill_by_context", caption, plots.plot_skill_by_context(given.contexts))

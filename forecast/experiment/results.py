@@ -13,7 +13,6 @@
 - and what `setting` holds
 """
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,12 +23,12 @@ import pandas as pd
 
 from forecast.audit.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import DEFAULTS, METRICS, score
+from forecast.evaluation.metrics import DEFAULTS, score
 from forecast.evaluation.skill import skill
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.audits import audits_in, failed_in, write_audits
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
-from forecast.experiment.setting import read_folds, read_history, read_setting, write_table
+from forecast.experiment.setting import facts_of, read_folds, read_history, write_table
 from forecast.experiment.store import Store
 from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
 
@@ -41,7 +40,6 @@ COSTS = ["fit_seconds", "predict_seconds", "parameters"]
 PARTS = ["backbone", "decoder"]
 SUMMARY = ["dataset", "horizon", "forecaster", "family", *PARTS, "seeds", *DEFAULTS, "skill", *COSTS]
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
-_OF_INTERVALS = ("interval_score", "coverage")  # from level 0.1 to 0.9
 _BEATS = ["win_rate", "win_low", "win_high"]
 Row = dict[str, Any]
 
@@ -147,7 +145,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
                 summary,
                 folds,
                 {"dataset": dataset, "horizon": config["horizon"], "regime": regimes[dataset]}
-                | _facts(store, note, folds, dataset),
+                | facts_of(store, note, folds, dataset),
                 failures=[_failure(cell) for cell in lost if cell["status"] == "failed"],
                 not_tested=_left_out(lost),
                 found=found[dataset],
@@ -251,9 +249,7 @@ def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
         runs = fits.agg({**parts, "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
         costs = runs.reset_index().groupby("forecaster", sort=False)
         costs = costs.agg({**parts, "seed": "count", **dict.fromkeys(COSTS, "mean"), "parameters": "max"})
-        known = {0.1, 0.9} <= set(ledger.quantile_levels)
-        metrics = {name: METRICS[name] for name in DEFAULTS if known or name not in _OF_INTERVALS}
-        tables = [score(ledger, metrics), costs.rename(columns={"seed": "seeds"}).reset_index()]
+        tables = [score(ledger), costs.rename(columns={"seed": "seeds"}).reset_index()]
         if BASELINE in ledger.forecasters:
             tables.append(skill(ledger, BASELINE).loc[:, ["forecaster", "skill"]])
         for one in tables:
@@ -282,35 +278,6 @@ def _write_plots(store: Store, dataset: str, drawn: "Sequence[Picture]") -> None
         path.mkdir()
         for name, _, figure in drawn:
             figure.savefig(path / f"{name}.png")
-
-
-def _facts(store: Store, note: Mapping[str, Any], folds: pd.DataFrame, dataset: str) -> dict[str, Any]:
-    """Give what the report says of the protocol, beside what it reads off the ledger."""
-    plan, protocol = note["config"]["plan"], json.loads((store.folder / "protocol.json").read_text(encoding="utf-8"))
-    setting, told = read_setting(store, dataset), note.get("settled", {}).get(dataset, {})
-    trials = sorted({int(row.get("trials") or 0) for row in told.get("budgets", {}).values()} - {0})
-    fits = len(set(folds["fit_fold"]))
-    return {
-        "first cutoff": folds["cutoff"].iloc[0],
-        "last cutoff": folds["cutoff"].iloc[-1],
-        "cutoffs are": setting["rule"],
-        "stride": plan["stride"] or ("as given" if plan["cutoffs"] else "the horizon"),
-        "gap": plan["gap"] or "none",
-        "window": plan["window"],
-        "refit": f"{plan['refit']} ({fits} {'fit' if fits == 1 else 'fits'} for each seed)",
-        "validation": plan["validation"] or "each forecaster's own affair",
-        "embargo": plan["embargo"] or "none",
-        "trials of a search": trials or "none",
-        "series in the data": f"{setting['series']:,}",
-        "series left out of folds": "; ".join(setting["absent"]) or "none",
-        "missing rows": note["config"]["gaps"],
-        "seeds of networks": note["config"]["seeds"],
-        "data hash": setting["data"][:12],
-        "plan hash": setting["plan"][:12],
-        "code": setting["code"],
-        "config": note["hash"][:12],
-        **protocol,
-    }
 
 
 def _failure(cell: Row) -> Row:

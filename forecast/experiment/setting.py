@@ -58,6 +58,36 @@ def read_setting(store: Store, dataset: str) -> dict[str, Any]:
     return json.loads((store.folder / _SETTING).read_text(encoding="utf-8"))[dataset]
 
 
+def facts_of(store: Store, note: Mapping[str, Any], folds: pd.DataFrame, dataset: str) -> dict[str, Any]:
+    """Give what the report says of the protocol, beside what it reads off the ledger."""
+    plan, protocol = note["config"]["plan"], json.loads((store.folder / "protocol.json").read_text(encoding="utf-8"))
+    setting, told = read_setting(store, dataset), note.get("settled", {}).get(dataset, {})
+    trials = sorted({int(row.get("trials") or 0) for row in told.get("budgets", {}).values()} - {0})
+    fits = len(set(folds["fit_fold"]))
+    return {
+        "first cutoff": folds["cutoff"].iloc[0],
+        "last cutoff": folds["cutoff"].iloc[-1],
+        "cutoffs are": setting["rule"],
+        "stride": plan["stride"] or ("as given" if plan["cutoffs"] else "the horizon"),
+        "gap": plan["gap"] or "none",
+        "window": plan["window"],
+        "refit": f"{plan['refit']} ({fits} {'fit' if fits == 1 else 'fits'} for each seed)",
+        "validation": plan["validation"] or "each forecaster's own affair",
+        "embargo": plan["embargo"] or "none",
+        "trials of a search": trials or "none",
+        "series in the data": f"{setting['series']:,}",
+        "series left out of folds": "; ".join(setting["absent"]) or "none",
+        "missing rows": note["config"]["gaps"],
+        "seeds of networks": note["config"]["seeds"],
+        "fallback": (note["config"].get("fallback") or {"type": "none"})["type"].rpartition(":")[2],
+        "data hash": setting["data"][:12],
+        "plan hash": setting["plan"][:12],
+        "code": setting["code"],
+        "config": note["hash"][:12],
+        **protocol,
+    }
+
+
 def read_history(store: Store, dataset: str, ledger: Ledger) -> pd.DataFrame | None:
     """Give the latest history of a data set, with ids and stamps as the ledger has them; None where it is not kept."""
     path = store.folder / "history" / f"{dataset}.csv.gz"

@@ -7,6 +7,7 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.evaluation.statistics.standings import FEW_SEEDS
 from forecast.experiment.audits import LEFT_OUT
+from forecast.experiment.score_table import INTERVALS
 from forecast.plots.extent import count
 
 
@@ -23,6 +24,7 @@ def untested(
     networks = set(ledger.fits.loc[ledger.fits["backbone"] != "", "forecaster"])
     return [
         *_of_data(found),
+        *_of_levels(ledger.quantile_levels),
         *_of_seeds(ledger, networks),
         *_of_fits(ledger, networks),
         *_of_audits(ledger.forecasters, audits),
@@ -40,6 +42,13 @@ def _of_data(found: Standings) -> list[str]:
             f"Another period: {count(found.estimand.cutoffs, 'cutoff')} cannot tell; intervals do not cover it."
         )
     return told
+
+
+def _of_levels(levels: Sequence[float]) -> list[str]:
+    low, high = INTERVALS["coverage_90"]
+    if {low, high} <= set(levels):
+        return []
+    return [f"Whether 90 % intervals hold 90 %: the quantile levels reach from {min(levels):g} to {max(levels):g}."]
 
 
 def _of_seeds(ledger: Ledger, networks: set[str]) -> list[str]:

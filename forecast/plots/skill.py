@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -43,11 +44,12 @@ def plot_skill(
 
     `found` is what `standings(ledger, baseline)` gives: its intervals are drawn as bars.
 
-    Raises ValueError where `baseline` is not in the ledger.
+    Raises ValueError where `baseline` is not in the ledger, and where `found` is of another ledger, baseline or metric;
+    TypeError for what is no Standings.
     """
     check_ledger(ledger)
-    bars = {} if found is None else _bars(found)
     table = skill(ledger, baseline)
+    bars = {} if found is None else _bars(found, table)
     means = dict(zip(table["forecaster"], table["skill"].to_numpy(float), strict=True))
     seeds = skill(ledger, baseline, by=("forecaster", "seed"))
     family_of = families(list(means), ledger.fits)
@@ -117,7 +119,16 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     return (low, high) if high - low > 1e-6 else (-0.05, 0.05)
 
 
-def _bars(found: Standings) -> dict[str, tuple[float, float]]:
+def _bars(found: Standings, table: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Give the intervals of forecasters, once they are known to be those of the skill that is drawn."""
+    if not isinstance(getattr(found, "skill", None), pd.DataFrame):
+        raise TypeError(f"`found` is a {type(found).__name__}; give the Standings that `standings` gives")
+    own = found.skill.set_index("forecaster")["skill"].reindex(table["forecaster"]).to_numpy(float)
+    if len(found.skill) != len(table) or not np.allclose(own, table["skill"], rtol=1e-4, atol=1e-6, equal_nan=True):
+        raise ValueError(
+            "`found` tells other skills than are drawn, of another ledger, baseline or metric: give "
+            "standings(ledger, baseline)"
+        )
     rows = zip(found.skill["forecaster"], found.skill["low"], found.skill["high"], strict=True)
     return {name: (low, high) for name, low, high in rows}
 

@@ -45,8 +45,9 @@ def plot_skill_by_step(ledger: Ledger, baseline: str = "SeasonalNaive", *, ax: A
     not in it.
     """
     check_ledger(ledger)
-    named = [name for name in singled_out(ledger) if name != baseline]
-    banded = _banded(ledger, baseline)
+    others = [name for name in ledger.forecasters if name != baseline]
+    named = singled_out(ledger.take(others)) if others else []
+    banded = _banded(ledger.take(others)) if others else []
     table = by_step(ledger, baseline)
     skills = table.pivot(index="step", columns="forecaster", values="skill")
     with look():
@@ -106,9 +107,9 @@ def by_step(ledger: Ledger, baseline: str) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _banded(ledger: Ledger, baseline: str) -> list[str]:
+def _banded(ledger: Ledger) -> list[str]:
     """Give the two forecasters whose intervals are drawn: more could not be told apart."""
-    best = [name for name in best_of_each(ledger) if name != baseline]
+    best = best_of_each(ledger)
     family_of = families(ledger.forecasters, ledger.fits)
     return [name for name in best if family_of[name] in FAMILIES] or best[-2:]
 

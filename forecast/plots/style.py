@@ -245,8 +245,8 @@ def spread(heights: np.ndarray, gap: float) -> np.ndarray:
     return np.array([total / n + gap * (i - (n - 1) / 2) for total, n in groups for i in range(int(n))])
 
 
-def percent(decimals: int | None = 0) -> PercentFormatter:
-    """Tick labels for a share: 0.25 becomes "25 %"."""
+def percent(decimals: int | None = None) -> PercentFormatter:
+    """Tick labels for a share: 0.25 becomes "25 %"; None for as many decimals as tell the ticks apart."""
     return PercentFormatter(1.0, decimals=decimals, symbol="\N{NO-BREAK SPACE}%")
 
 

@@ -109,6 +109,16 @@ class Bench:
         return [*roles.past, *roles.delayed]
 
     @property
+    def delays(self) -> Mapping[str, int]:
+        """The covariates that become known late, and by how many steps."""
+        return (self.door.get("roles") or Roles()).delayed
+
+    def stamp(self, cutoff: Any, steps: int) -> Any:
+        """Give the stamp so many steps after a cutoff."""
+        calendar = self.panel.calendar
+        return calendar.stamp(calendar.ordinal(cutoff) + steps)
+
+    @property
     def issues(self) -> Mapping[str, str]:
         """The covariates that are forecasts themselves, and the columns of their issue times."""
         return (self.door.get("roles") or Roles()).forecasted

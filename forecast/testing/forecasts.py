@@ -69,14 +69,16 @@ def quantiles_do_not_cross(bench: Bench) -> None:
 
 
 def rows_after_a_cutoff_do_not_matter(bench: Bench) -> None:
-    """What comes or is issued after a cutoff, wild, a little other, missing or not there, moves no forecast from it."""
+    """What comes or is known only after a cutoff, wild, a little other, missing or gone, moves no forecast from it."""
     issues = {name: pd.Series(bench.frame[issue]) for name, issue in bench.issues.items()}
     for cutoff in bench.cutoffs:
         expected = bench.predict(bench.fitted, bench.frame, [cutoff])
         later = (bench.frame["ds"] > cutoff).to_numpy()
+        columns: dict[str, Any] = dict.fromkeys(("y", *bench.past), later)
+        columns |= {name: (issued > cutoff).to_numpy() for name, issued in issues.items()}
+        for name, delay in bench.delays.items():
+            columns[name] = (bench.frame["ds"] > bench.stamp(cutoff, -delay)).to_numpy()
         for change in ("huge", "a little other", "missing"):
-            columns: dict[str, Any] = dict.fromkeys(("y", *bench.past), later)
-            columns |= {name: (issued > cutoff).to_numpy() for name, issued in issues.items()}
             changed = bench.frame.assign(
                 **{name: _changed(pd.Series(bench.frame[name]), where, change) for name, where in columns.items()}
             )

@@ -445,6 +445,13 @@ class HugeOnly(Convolution):
         return super().forward(x) + relu(x.abs().amax((1, 2), keepdim=True) - 1e5)
 
 
+class LengthByWhatIsThere(Convolution):
+    """Takes tokens of zeros for padding, and divides by how many others there are."""
+
+    def forward(self, x):
+        return super().forward(x) / (x != 0).any(-1).sum(1)[:, None, None]
+
+
 class TorchWithoutMask(Torch):
     """`is_causal` is a hint, not a mask."""
 
@@ -490,5 +497,6 @@ DEFECTS = {
     ScaledByTheBatchSize: "M4",
     CountsCalls: "M5",
     HugeOnly: "M1",
+    LengthByWhatIsThere: "M1",
     TorchWithoutMask: "M1 M2 M3",
 }

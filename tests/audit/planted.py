@@ -100,6 +100,18 @@ class TooEarly(Sound):
         return super()._points(panel, origins) + np.nan_to_num(panel.covariates.past.numbers[origins.ends - 1, at])
 
 
+class IssuedLater(Sound):
+    """Reads a forecast for the last step, whenever it was issued."""
+
+    reads_covariates = True
+
+    def _points(self, panel, origins):
+        beside = panel.covariates
+        rows = beside.starts[origins.series] + origins.cutoffs + self.horizon - beside.first[origins.series]
+        rows = np.minimum(rows, beside.stops[origins.series] - 1)
+        return super()._points(panel, origins) + np.nan_to_num(beside.known.numbers[rows, beside.forecasted[0]])
+
+
 class CanaryReader(Sound):
     """Reads a delayed column as soon as it stands in the table."""
 
@@ -132,6 +144,27 @@ class FirstSeries(Sound):
 
     def _points(self, panel, origins):
         return super()._points(panel, origins) + self.level_
+
+
+class Drawing(Sound):
+    """Draws its level by a seed, a little other for each."""
+
+    def __init__(self, horizon, *, seed=0, season_length=None, quantile_levels=DECILES):
+        super().__init__(horizon, season_length=season_length, quantile_levels=quantile_levels)
+        self.seed = seed
+
+    def _fit(self, panel):
+        super()._fit(panel)
+        # As with windows: what is drawn goes by place.
+        values = panel.values[panel.observed]
+        self.shift_ = float(np.random.default_rng(self.seed).choice(values - np.median(values)) / 50)
+
+    def _points(self, panel, origins):
+        return super()._points(panel, origins) + self.shift_
+
+
+class FirstSeriesDrawing(Drawing, FirstSeries):
+    """The same, and takes the level of whichever series comes first for that of all."""
 
 
 class ByName(Sound):
@@ -239,6 +272,45 @@ class Forgetful(Sound):
         return super()._points(panel, origins) + getattr(self, "offset", 0.0)
 
 
+# -- forecasters that keep the rules, and are odd ----------------------------------------------------------------------
+
+
+class InLogs(Sound):
+    """Refuses what is not above 0 in what it reads."""
+
+    def _points(self, panel, origins):
+        points = super()._points(panel, origins)
+        if (points <= 0).any():
+            raise ValueError("values of 0 or less have no logarithm")
+        return np.exp(np.log(points))
+
+
+class LastAsItIs(Sound):
+    """Knows nothing of missing values."""
+
+    def _points(self, panel, origins):
+        return panel.values[origins.ends - 1]
+
+
+class ByDayOfYear(Sound):
+    """Reads a calendar of its own."""
+
+    def _points(self, panel, origins):
+        days = pd.DatetimeIndex(panel.calendar.stamps(origins.cutoffs)).dayofyear.to_numpy()
+        return super()._points(panel, origins) * (1 + 0.1 * np.sin(2 * np.pi * days / 366))
+
+
+class Both(Sound):
+    """Keeps another forecaster, fitted, which a save cannot."""
+
+    def _fit(self, panel):
+        super()._fit(panel)
+        self.other_ = WindowAverage(self.horizon, window=5).fit(panel)
+
+    def _points(self, panel, origins):
+        return (super()._points(panel, origins) + self.other_.forecast(panel, origins).mean[:, 0]) / 2
+
+
 # -- backtesters -----------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +329,22 @@ def smoothed_before_the_split(frame, forecasters, plan, **options):
     """Takes a centred moving average of the whole series before it is split."""
     smooth = frame.groupby("unique_id", sort=False)["y"].transform(lambda y: y.rolling(5, 1, center=True).mean())
     return backtest(frame.assign(y=smooth.where(frame["y"].notna())), forecasters, plan, **options)
+
+
+def filled_from_both_sides(frame, forecasters, plan, **options):
+    """Draws a line through missing values before the split, so that at a cutoff it leads to what comes after it."""
+    return backtest(
+        frame.assign(y=frame.groupby("unique_id", sort=False)["y"].transform(lambda y: y.interpolate())),
+        forecasters,
+        plan,
+        **options,
+    )
+
+
+def scored_against_the_forecast(frame, forecasters, plan, **options):
+    """Fills actuals that are missing with what was forecast."""
+    table = backtest(frame, forecasters, plan, **options).forecasts
+    return SimpleNamespace(forecasts=table.assign(y=table["y"].fillna(table["prediction"])))
 
 
 def by_hand(frame, forecasters, plan, *, seeds, rows_of, choose=None, **door):
@@ -297,6 +385,45 @@ def gap_in_rows(frame, forecasters, plan, **options):
         return check_frame(left.sort_values(["unique_id", "ds"], kind="stable"), freq=panel.calendar.freq)
 
     return by_hand(frame, forecasters, plan, rows_of=rows_of, **options)
+
+
+def gap_read(frame, forecasters, plan, *, seeds, **door):
+    """Fits up to the cutoff, and forecasts from the end of the gap."""
+    del seeds
+    panel, tables, fitted = check_frame(frame, **door), [], None
+    (pattern,) = forecasters.values()
+    for stamp in plan.cutoffs:
+        cutoff = panel.calendar.ordinal(stamp)
+        if fitted is None or plan.refit == "every":
+            fitted = _fitted(pattern, panel.until(cutoff).detached(), panel, cutoff)
+        known = panel.until(cutoff + plan.gap)
+        origins = origins_of(known, [cutoff + plan.gap])
+        table = fitted.tidy(known, origins, fitted.forecast(known, origins))
+        tables.append(table.assign(cutoff=stamp, y=0.0))
+    return SimpleNamespace(forecasts=pd.concat(tables, ignore_index=True))
+
+
+def newest_first(frame, forecasters, plan, *, warm=False, **options):
+    """Fits the newest fold first; `warm` lets the older ones begin with what was learned there."""
+    learned = []
+
+    def choose(pattern, rows, panel, cutoff):
+        fitted = _fitted(pattern, rows, panel, cutoff)
+        if warm and learned:
+            fitted.spread_ = (fitted.spread_ + learned[-1]) / 2
+        if hasattr(fitted, "forecaster_"):
+            return fitted
+        learned.append(fitted.spread_)
+        return fitted
+
+    cutoffs = sorted(plan.cutoffs, reverse=plan.refit == "every")
+    until = lambda panel, cutoff: panel.until(cutoff).detached()
+    return by_hand(frame, forecasters, replace(plan, cutoffs=cutoffs), rows_of=until, choose=choose, **options)
+
+
+def newest_first_and_warm(frame, forecasters, plan, **options):
+    """Lets each fit begin with what the fit of a newer fold has learned."""
+    return newest_first(frame, forecasters, plan, warm=True, **options)
 
 
 def stopped_on_the_test_span(frame, forecasters, plan, **options):

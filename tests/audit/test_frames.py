@@ -98,12 +98,22 @@ def test_a_forecaster_that_needs_more_rows_gets_them():
 
 def test_our_own_data_have_a_column_of_each_role_where_they_are_read_and_gaps():
     network = NeuralForecaster("gru", 6)
-    frame, door, _, told = own_data(network, gaps=True)
-    assert door["roles"] == Roles(static=("region",), known=("price",), past=("visitors",), delayed={"returns": 2})
-    assert told.endswith("with a static, a known, a past and a delayed column, values and rows missing")
+    frame, door, cutoffs, told = own_data(network, gaps=True)
+    assert door["roles"] == Roles(
+        static=("region",),
+        known=("price",),
+        forecasted={"outlook": "issued"},
+        past=("visitors",),
+        delayed={"returns": 2},
+    )
+    assert told.endswith("with a static, a known, a forecasted, a past and a delayed column, values and rows missing")
     panel = check_frame(frame, **door)
     assert panel.lengths.sum() > len(frame)  # rows
     assert frame["y"].isna().sum() > 3  # values
+    assert frame.loc[frame["ds"] == cutoffs[0], "y"].isna().tolist() == [False, True, False]
+    ahead = frame.loc[(frame["ds"] > cutoffs[0]) & (frame["ds"] <= cutoffs[0] + pd.Timedelta(hours=6))]
+    late = (ahead["issued"] > cutoffs[0]).groupby(ahead["ds"]).sum()
+    assert late.between(1, 2).all()  # at every step one that had been issued, and one that had not
     plain, _, _, _ = own_data(Naive(6), gaps=False)
     assert list(plain.columns) == ["unique_id", "ds", "y"]
     assert plain["y"].notna().all()

@@ -8,6 +8,7 @@ import pytest
 
 from forecast.audit.auditing import PROBES, audit
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.encoding import Encoding
 from forecast.evaluation import label_of
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, DECODERS, LSTM
@@ -27,8 +28,10 @@ FORECASTERS = {
     "Upset": "P4",
     "PastAhead": "P1 P14",
     "TooEarly": "P5",
+    "IssuedLater": "P5",
     "OthersAhead": "P9",
     "FirstSeries": "P10",
+    "FirstSeriesDrawing": "P10",
     "ByName": "P10",
     "Batched": "P11",
     "Carrying": "P11",
@@ -40,11 +43,15 @@ FORECASTERS = {
 BACKTESTS = {
     "scaled_on_everything": "P1 P2 P6",
     "smoothed_before_the_split": "P1 P6",
+    "filled_from_both_sides": "P1 P6",
     "labels_beyond_the_cutoff": "P1 P7",
+    "newest_first_and_warm": "P1",
     "gap_in_rows": "P7",
+    "gap_read": "P7",
     "stopped_on_the_test_span": "P8",
     "last_batch_dropped": "P15",
     "shortest_steps_kept": "P15",
+    "scored_against_the_forecast": "P15",
 }
 
 
@@ -121,6 +128,46 @@ def test_a_sound_forecaster_passes_every_probe():
         "P5": "it reads no covariates",
         "P14": "it reads no covariates",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "probes"),
+    {
+        "InLogs": "P2 P11",
+        "LastAsItIs": "P0 P4 P15",
+        "ByDayOfYear": "P12",
+        "Drawing": "P10",
+    }.items(),
+)
+def test_an_odd_forecaster_that_keeps_the_rules_passes(name, probes):
+    checked(getattr(planted, name)(HORIZON), probes=probes.split())
+
+
+def test_folds_may_be_fitted_in_any_order():
+    checked(planted.Sound(HORIZON), probes=["P1", "P7"], backtest=planted.newest_first)
+
+
+def test_what_cannot_be_saved_is_told():
+    (finding,) = checked(planted.Both(HORIZON), probes=["P16"]).findings
+    assert "it cannot be saved: `other_` is a fitted WindowAverage" in finding.evidence
+
+
+class ReadsUnitsToTheEnd(NeuralForecaster):
+    """Takes the units of covariates from all rows of a fit, those for validation included."""
+
+    def _take_shape(self, panel):
+        super()._take_shape(panel)
+        self.encoding_ = Encoding.of(panel, ())
+
+
+def test_units_that_are_learned_from_what_is_for_validation_are_found():
+    sound = network(LSTM(width=8))
+    evidence = {}
+    for kind in (NeuralForecaster, ReadsUnitsToTheEnd):
+        (finding,) = audit(kind(**sound.get_params(deep=False)), probes=["P6"]).findings
+        evidence[finding.passed] = finding.evidence
+    assert evidence[True].endswith("the 13 steps for validation teach no units and no categories of covariates")
+    assert "the last 13 steps, which are for validation, teach the units" in evidence[False]
 
 
 def test_a_linear_map_passes():

@@ -366,6 +366,9 @@ def test_an_error_in_a_fit_says_where_in_the_backtest_it_was():
         ([Naive(4)], {"seeds": ()}, ValueError, "`seeds` is ()"),
         ([Naive(4)], {"seeds": (1, 1)}, ValueError, "`seeds` is (1, 1); allowed: one or more whole numbers, each once"),
         ([Naive(4)], {"seeds": (0.5,)}, ValueError, "`seeds` is (0.5,)"),
+        ([Naive("4")], {}, ValueError, "`horizon`: forecaster 'Naive' has '4' and the plan 4"),
+        ([Naive(4)], {"progress": "bar"}, TypeError, "`progress` is 'bar'; allowed: a function"),
+        ([Naive(4)], {"gap": 3}, TypeError, "`gap` is no option of `check_frame`; allowed: freq"),
     ],
 )
 def test_what_is_not_allowed_is_named(forecasters, arguments, error, message):

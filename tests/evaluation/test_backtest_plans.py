@@ -448,6 +448,69 @@ def test_a_fallback_hides_no_look_ahead():
         backtest(frame_of(), [ReadsOn(4)], Plan(horizon=4, n_folds=3, gap=0, refit="never"), fallback=Naive(4))
 
 
+class AtTheCutoff(Recorder):
+    """Reads the last value of all that it is given, which one that looks ahead would."""
+
+    def _forecast(self, panel, origins):
+        points = np.repeat(panel.values[panel.stops[origins.series] - 1][:, None], self.horizon, axis=1)
+        return Forecast(np.repeat(points[:, :, None], len(self.quantile_levels), axis=2), points)
+
+
+@pytest.mark.filterwarnings("ignore:bad:UserWarning")
+@pytest.mark.parametrize(
+    ("fallback", "error", "message"),
+    [
+        (Holes(4), ValueError, r"`fallback` Holes\(horizon=4\) forecasts what is no finite number for series 's1'"),
+        (NoFit(4), RuntimeError, "it went wrong"),
+        (AtTheCutoff(4), ValueError, "forecaster 'fallback' looks ahead"),
+    ],
+)
+def test_a_fallback_that_fails_itself_or_looks_ahead_is_named(fallback, error, message):
+    plan = Plan(horizon=4, n_folds=3, refit=2)
+    with pytest.raises(error, match=message) as caught:
+        backtest(frame_of(), {"bad": Holes(4)}, plan, fallback=fallback)
+    told = str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
+    assert "`fallback`" in told
+    assert "'bad', seed 0, fold" in told
+
+
+def test_what_single_precision_cannot_hold_is_replaced_too():
+    class Enormous(Recorder):
+        def _forecast(self, panel, origins):
+            forecast = super()._forecast(panel, origins)
+            return Forecast(forecast.quantiles.astype(float) * 1e60, forecast.mean.astype(float) * 1e60)
+
+    plan = Plan(horizon=4, n_folds=1)
+    with pytest.raises(ValueError, match="column `prediction` is inf for forecaster 'bad'"):
+        backtest(frame_of(), {"bad": Enormous(4)}, plan)
+    with pytest.warns(UserWarning, match="bad: 2 of 2 forecasts are those of the fallback") as caught:
+        ledger = backtest(frame_of(), {"bad": Enormous(4)}, plan, fallback=Naive(4))
+    assert ledger.fits["fallbacks"].tolist() == [2]
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda forecast: None, "gave a NoneType; expected Forecast"),
+        (lambda forecast: (forecast.quantiles, forecast.mean), "gave a tuple"),
+        (lambda forecast: Forecast(forecast.quantiles.tolist(), forecast.mean), "gave `quantiles` as a list"),
+        (lambda forecast: Forecast(forecast.quantiles, forecast.mean * 1j), "gave `mean` as an array of complex"),
+        (
+            lambda forecast: Forecast(forecast.quantiles.astype(object), forecast.mean),
+            "gave `quantiles` as an array of object",
+        ),
+    ],
+)
+def test_what_is_no_forecast_is_named(made, message):
+    class Odd(Recorder):
+        def _forecast(self, panel, origins):
+            return made(super()._forecast(panel, origins))
+
+    with pytest.raises(TypeError, match=f"Odd._forecast {message}"):
+        backtest(frame_of(), [Odd(4)], Plan(horizon=4, n_folds=1))
+
+
 class Misshapen(Recorder):
     def _forecast(self, panel, origins):
         forecast = super()._forecast(panel, origins)

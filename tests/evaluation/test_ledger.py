@@ -179,6 +179,20 @@ REFUSED = {
         ["column `squared` of `scales` is -1.0", "series 'south', cutoff 2021-03-12", "not negative"],
     ),
     "an infinite scale": (put("scales", "absolute", 3, np.inf), ["column `absolute` of `scales` is inf"]),
+    "a fold that is no number": (lambda f, s, k: (f, s.assign(fold="a"), k), ["column `fold` must hold integers"]),
+    "a fold that is missing": (lambda f, s, k: (f, s.assign(fold=np.nan), k), ["column `fold` must hold integers"]),
+    "a fold below zero": (
+        lambda f, s, k: (f, s.assign(fold=np.arange(len(s)) - 1), k),
+        ["column `fold` of `scales` is -1 for series", "0 or more"],
+    ),
+    "two cutoffs of a series in one fold": (
+        lambda f, s, k: (f, s.assign(fold=0), k),
+        ["column `fold` of `scales` is 0 for series 'north', cutoff 2021-03-12", "each once within a series"],
+    ),
+    "a column twice": (
+        lambda f, s, k: (pd.concat([f, f[["y"]]], axis=1), s, k),
+        ["`forecasts` has the column `y` twice"],
+    ),
     "a fit that is missing": (drop("fits", 5), ["`fits` lacks the row", "'lstm'", "2021-03-12"]),
     "a fit twice": (twice("fits", 5), ["`fits` has more than one row", "'lstm'"]),
 }
@@ -361,6 +375,43 @@ def test_a_folder_that_holds_no_ledger_is_named_with_what_it_lacks(name, tmp_pat
         Ledger.read(tmp_path)
 
 
+def test_a_folder_written_anew_holds_nothing_of_before(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    forecasts, scales, fits = tables()
+    other = Ledger.of(forecasts.assign(mean=forecasts["mean"] + 1), scales, fits, season_length=7)
+    make().write(tmp_path)
+    with monkeypatch.context() as without:
+        without.setattr("forecast.evaluation.ledger.files.find_spec", lambda name: None)
+        other.write(tmp_path)
+    assert Ledger.read(tmp_path).digest == other.digest
+    make().write(tmp_path)
+    assert Ledger.read(tmp_path).digest == make().digest
+
+
+def test_a_ledger_half_written_is_none(tmp_path, monkeypatch):
+    make().write(tmp_path)
+
+    def fail(*arguments, **options):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
+    with pytest.raises(OSError, match="no space left"):
+        make().write(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"has no ledger\.json"):
+        Ledger.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ledger.json", "points.npz", "fits.csv", "forecasts.npz"])
+@pytest.mark.parametrize("left", [0.0, 0.5])
+def test_a_file_cut_short_is_told(name, left, tmp_path, monkeypatch):
+    monkeypatch.setattr("forecast.evaluation.ledger.files.find_spec", lambda name: None)
+    make().write(tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: int(len(whole) * left)])
+    with pytest.raises(ValueError, match=r"the ledger in .* cannot be read"):
+        Ledger.read(tmp_path)
+
+
 def test_a_folder_of_another_version_is_told(tmp_path):
     make().write(tmp_path)
     (tmp_path / "ledger.json").write_text('{"season_length": 7}', encoding="utf-8")
@@ -385,6 +436,13 @@ def test_some_forecasters_of_a_ledger_are_a_ledger():
     assert len(ledger.fits) == 4
     with pytest.raises(ValueError, match="`forecasters`: 'gru' is not in the ledger"):
         ledger.take(["gru"])
+    assert whole.take(name for name in ["lstm"]).digest == ledger.digest
+    for names in ([], ["lstm", "lstm"]):
+        with pytest.raises(ValueError, match=r"`forecasters` is .*; allowed: one or more of .*, each once"):
+            whole.take(names)
+    for names in ("lstm", 3, None):
+        with pytest.raises(TypeError, match=r"`forecasters` is .*; allowed: a list of names, of \['SeasonalNaive'"):
+            whole.take(names)
 
 
 def test_what_was_not_told_of_a_forecast_is_said_to_be_unknown():

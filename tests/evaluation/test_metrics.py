@@ -9,7 +9,7 @@ import pytest
 
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.losses import interval_error
-from forecast.evaluation.metrics import DEFAULTS, METRICS, Averaged, coverage, interval_score, score
+from forecast.evaluation.metrics import DEFAULTS, METRICS, Averaged, Pooled, coverage, interval_score, score
 from forecast.evaluation.skill import skill
 
 LEVELS = [f"{tenth / 10}" for tenth in range(1, 10)]
@@ -384,10 +384,20 @@ def test_what_is_no_ledger_and_no_metric_is_named(random_ledger):
             ask(ledger.forecasts)
     with pytest.raises(TypeError, match=r"`metrics`: 'mine' is .*; allowed: an Averaged or a Pooled"):
         score(ledger, {"mine": lambda forecasts: forecasts["y"]})
+    with pytest.raises(TypeError, match=r"`metrics` is 3; allowed: names of \['mae', .*, or a mapping"):
+        score(ledger, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Averaged, Pooled])
+def test_a_metric_is_made_of_a_function_and_a_scale_that_there_is(kind):
+    with pytest.raises(TypeError, match="`loss` is 'mae'; allowed: a function of a run"):
+        kind("mae")
+    with pytest.raises(ValueError, match="`scale` is 'm'; allowed: None, 'absolute', 'squared'"):
+        Averaged(interval_error, scale="m")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("interval", [coverage, interval_score])
-@pytest.mark.parametrize(("lower", "upper"), [(0.9, 0.1), (10, 90), (0.1, 0.1), (0, 0.9)])
+@pytest.mark.parametrize(("lower", "upper"), [(0.9, 0.1), (10, 90), (0.1, 0.1), (0, 0.9), (None, 0.9)])
 def test_an_interval_lies_between_two_rising_levels(interval, lower, upper):
     with pytest.raises(ValueError, match=f"`lower` and `upper` are {lower} and {upper}; allowed: rising"):
         interval(lower, upper)
@@ -519,6 +529,7 @@ def test_a_seed_is_compared_with_the_mean_of_the_baselines_seeds(ledger_of):
     [
         ({"baseline": "Theta"}, r"`baseline` 'Theta' is not in the ledger; it has \['SeasonalNaive', 'lstm', 'tcn'\]"),
         ({"floor": 0}, "`floor` must lie between 0 and 1; got 0"),
+        ({"floor": "low"}, "`floor` must lie between 0 and 1; got 'low'"),
         ({"by": ("unique_id",)}, "`by` must have `forecaster`"),
     ],
 )

@@ -123,8 +123,14 @@ def test_scales_of_another_season_are_those_of_a_backtest_with_it(frame, sold):
         (lambda frame: frame, {"scale_from": "m5"}, "`scale_from` is 'm5'; allowed: 'first', 'first_nonzero'"),
         (lambda frame: frame[frame["unique_id"] != "product 1"], {}, "`frame` lacks series 'product 1'"),
         (lambda frame: frame.assign(y=frame["y"] + 1), {}, r"`frame` holds .* series 'product 0', .*step 1, but the"),
+        (
+            lambda frame: frame.assign(ds=frame.groupby("unique_id").cumcount()),
+            {},
+            "`frame`: the time axis counts integers; got Timestamp",
+        ),
+        (lambda frame: frame, {"gap": 3}, "`gap` is no option of `check_frame`; allowed: freq"),
     ],
 )
 def test_scales_of_other_data_are_refused(frame, sold, change, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         with_scales(sold, change(frame), **options)

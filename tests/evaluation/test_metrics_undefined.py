@@ -68,6 +68,8 @@ def test_a_forecaster_that_gives_one_number_is_named_where_the_mean_is_scored(le
     told = ("median scored as mean in rmse, bias, there being one number for both: point",)
     assert remarks(ledger, ["mae", "rmse", "bias"]) == told
     assert remarks(ledger, ["mae"]) == ()
+    with pytest.raises(TypeError, match="`ledger` is a dict"):
+        remarks({})  # type: ignore[arg-type]
 
 
 def test_the_crps_of_quantiles_says_of_how_many_and_takes_equally_spaced_levels_alone(random_ledger):
@@ -84,7 +86,7 @@ def test_a_loss_that_is_not_one_number_for_each_point_is_refused(random_ledger):
         score(random_ledger(), {"mine": Averaged(lambda run: absolute_error(run).mean(axis=1))})
 
 
-@pytest.mark.parametrize("level", [0, 1, 80])
+@pytest.mark.parametrize("level", [0, 1, 80, None, True])
 def test_a_pinball_loss_has_a_level_between_zero_and_one(level):
     with pytest.raises(ValueError, match=f"`level` is {level}; allowed: a quantile level inside"):
         pinball(level)

@@ -181,7 +181,7 @@ def test_arguments_that_are_not_allowed_are_named(arguments, error, message):
         ([hour(-1)], "2023-12-31 23:00:00 has no history before it; the data run from 2024-01-01 00:00:00 to"),
         ([hour(29)], "has nothing after it to score.*give cutoffs from 2024-01-01 00:00:00 to 2024-01-02 04:00:00"),
         ([hour(400)], "has nothing after it to score"),
-        ([hour(9), hour(5)], "2024-01-01 05:00:00 comes after 2024-01-01 09:00:00; give each once, rising"),
+        ([hour(9), hour(5)], "2024-01-01 05:00:00 stands after the later 2024-01-01 09:00:00; give each once, rising"),
         ([hour(9), hour(9)], "is the same time as"),
         ([hour(9), hour(9) + pd.Timedelta(minutes=1)], "is the same time as"),
     ],

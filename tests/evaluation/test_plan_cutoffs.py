@@ -124,6 +124,7 @@ def test_deviations_are_those_of_the_train_rows_alone():
     [
         ({"stride": "soon", "n_folds": 1}, "`stride` is 'soon'; allowed: a number of steps, or a time such as '7D'"),
         ({"stride": "-1D", "n_folds": 1}, "of more than 0"),
+        ({"stride": np.timedelta64("NaT"), "n_folds": 1}, "of more than 0"),
         ({"stride": "0D", "n_folds": 1}, "of more than 0"),
         ({"end": 9}, "give one of the two"),
         ({"start": 3, "end": 9, "n_folds": 2}, "`start`, `end` and `n_folds` are all given; leave one of them out"),

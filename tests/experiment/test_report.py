@@ -18,7 +18,7 @@ import pytest
 from forecast.audit import Certificate, Finding
 from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import score
+from forecast.evaluation.metrics import coverage, score
 from forecast.evaluation.skill import skill
 from forecast.evaluation.statistics import standings
 from forecast.experiment.effect_words import effect_rows
@@ -205,6 +205,7 @@ def test_protocol_failures_and_what_was_not_tested_are_told(page):
     assert "seed 2" in text
     assert "The spread over seeds: 2 seeds per network, fewer than 3." in text
     assert "no forecaster was audited" in text
+    assert "Whether 90 % intervals hold 90 %: the quantile levels reach from 0.1 to 0.9." in text
     assert "Other series: 3 cannot tell" in text
     assert (
         "Intervals of 95 %: 2,000 paired resamples of time, and of seeds. An interval holds for its pair alone" in text
@@ -314,6 +315,20 @@ def test_unequal_budgets_are_flagged_and_shown(synthetic, tmp_path, unfigured):
     assert "Budgets are not equal: steps (TCN direct 1,200, LSTM 300)." in text
     assert "<td>1,200</td>" in text
     assert "trials<small>" not in text
+
+
+def test_coverage_at_90_is_there_with_the_levels_of_it(synthetic, tmp_path, unfigured):
+    ledger, _ = synthetic.make_ledger(series=1, cutoffs=2, horizon=2, forecasters=["SeasonalNaive", "NLinear"])
+    table = ledger.forecasts.drop(columns="status")
+    table["0.05"], table["0.95"] = table["0.1"] - 1, table["0.9"] + 1
+    wide = Ledger.of(table, ledger.scales, ledger.fits, ledger.season_length)
+    text = write_report(tmp_path / "r.html", Chapter(wide, summarise(wide), None, {})).read_text(encoding="utf-8")
+    assert "coverage<small>of 80 %</small>" in text
+    assert "coverage<small>of 90 %</small>" in text
+    assert "Whether 90 % intervals" not in text
+    (own,) = {row[5] for row in parsed(tmp_path / "r.html").rows if row and row[0] == "NLinear"}
+    share = score(wide, {"inside": coverage(0.05, 0.95)}).set_index("forecaster").loc["NLinear", "inside"]
+    assert own == f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
 
 
 def test_effects_and_their_plot_stand_in_the_report_where_networks_are_crossed(chapter, read):

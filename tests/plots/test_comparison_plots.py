@@ -51,6 +51,16 @@ def test_skill_has_a_bar_from_low_to_high_for_each_forecaster(ledger, found):
     assert not [line for line in plots.plot_skill(ledger).axes[0].lines if line.get_label() == "_interval"]
 
 
+def test_intervals_of_another_comparison_are_not_drawn(ledger, found):
+    with pytest.raises(ValueError, match="`found` tells other skills than are drawn, of another ledger, baseline or"):
+        plots.plot_skill(ledger, "NLinear", found=found)
+    for other in (standings(ledger, metric="rmse", resamples=100), standings(ledger.take(NAMES[:2]), resamples=100)):
+        with pytest.raises(ValueError, match="`found` tells other skills"):
+            plots.plot_skill(ledger, found=other)
+    with pytest.raises(TypeError, match="`found` is a DataFrame; give the Standings"):
+        plots.plot_skill(ledger, found=found.pairs)
+
+
 def test_an_interval_that_leaves_the_picture_has_no_end_there(synthetic):
     kinds = {name: synthetic.FORECASTERS[name] for name in ("SeasonalNaive", "NLinear")}
     kinds["Naive"] = ("baseline", "", "", 6.0, 0)
@@ -85,6 +95,24 @@ def test_skill_by_step_of_any_shape_is_drawn(synthetic, given):
     shape = {"series": 5, "cutoffs": 2, "horizon": 3, "seeds": 1, **given}
     ax = render(plots.plot_skill_by_step(synthetic.make_ledger(forecasters=NAMES, **shape)[0])).axes[0]
     assert len(lines(ax)["NLinear"].get_xdata()) == min(shape["horizon"], 24)
+
+
+@pytest.mark.parametrize("others", [1, 13])
+def test_skill_by_step_names_another_of_the_family_of_the_baseline(synthetic, others):
+    kinds = {"SeasonalNaive": synthetic.FORECASTERS["SeasonalNaive"]}
+    kinds |= {f"rule {place}": ("baseline", "", "", 1.2 + place / 10, 0) for place in range(others)}
+    ledger = synthetic.make_ledger(series=6, cutoffs=6, horizon=4, forecasters=kinds)[0]
+    ax = render(plots.plot_skill_by_step(ledger)).axes[0]
+    assert "rule 0" in lines(ax)
+    assert "shade: 95 % interval of rule 0" in ax.get_xlabel()
+
+
+def test_ticks_of_shares_say_where_they_are(ledger):
+    ax = render(plots.plot_coverage_by_step(ledger)).axes[0]
+    ax.set_ylim(0.7, 0.9)
+    ax.figure.canvas.draw()
+    said = [float(label.get_text().removesuffix("\N{NO-BREAK SPACE}%")) / 100 for label in ax.get_yticklabels()]
+    assert said == pytest.approx(list(ax.get_yticks()), abs=1e-9)
 
 
 def test_skill_by_step_says_why_it_is_empty(synthetic):

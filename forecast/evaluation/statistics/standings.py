@@ -37,8 +37,8 @@ class Standings:
         One row per forecaster and `opponent`: `skill, low, high` of the first against the second, `separated`, and its
         `win_rate, win_low, win_high`: the share of series in which its error is lower, a tie being half.
 
-        An interval holds for its pair alone. `separated` holds for all pairs at once: with the stated confidence none
-        of those called so is in truth a tie.
+        An interval holds for its pair alone. `separated` holds for all pairs at once, in `skill` for all comparisons
+        with the baseline: with the stated confidence none of those called so is in truth a tie.
     over
         What was resampled: `"series and time"`, `"series"`, `"time"`, or "" for nothing.
     block, resamples, confidence
@@ -207,6 +207,7 @@ def _tables(errors: Errors, logs: Resampled, wins: Resampled, confidence: float)
     skill = pd.DataFrame(
         {"forecaster": errors.names}
         | {name: cell[:, errors.baseline] for name, cell in cells.items()}
+        | {"separated": logs.apply(lambda mean: mean - mean[:, [errors.baseline]]).apart(confidence)}
         | {"seeds": errors.seeds, "seed_sd": _seed_spread(errors)}
     )
     win_low, win_high = wins.interval(confidence)

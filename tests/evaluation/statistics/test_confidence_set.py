@@ -57,6 +57,22 @@ def test_few_cutoffs_are_not_reported(ledger_of):
         confidence_set(ledger_of({("naive", 0): np.ones((1, 2))}), size=2)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"size": "small"}, "`size` is 'small'"),
+        ({"block": 1}, "`block` is 1, but each forecast overlaps with others: at least 2"),
+        ({"block": 2.5}, "`block` is 2.5"),
+        ({"resamples": 0}, "`resamples` is 0"),
+        ({"seed": None}, "`seed` is None"),
+    ],
+)
+def test_wrong_arguments_are_told_by_their_name_however_few_the_cutoffs(ledger_of, options, told):
+    ledger = ledger_of({(name, 0): np.ones((1, 4)) for name in ("naive", "lstm")}, horizon=2, stride=1)
+    with pytest.raises((TypeError, ValueError), match=told):
+        confidence_set(ledger, **options)
+
+
 def test_no_fold_with_a_loss_is_not_reported(ledger_of):
     ledger = ledger_of({(name, 0): np.ones((2, 6)) for name in ("naive", "lstm")}, scale=0.0)
     found = confidence_set(ledger)

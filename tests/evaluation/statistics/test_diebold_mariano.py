@@ -106,7 +106,7 @@ def test_units_of_the_series_are_told(ledger_of):
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"opponent": "tcn"}, "`opponent` 'tcn'"), ({"steps": [2]}, "`steps`: 2"), ({"metric": "bias"}, "`metric`")],
+    [({"opponent": "tcn"}, "`opponent` 'tcn'"), ({"steps": [2]}, "`step` is 2"), ({"metric": "bias"}, "`metric`")],
 )
 def test_what_is_not_there_is_told(ledger_of, options, told):
     ledger = ledger_of({(name, 0): np.ones((1, 2)) for name in ("SeasonalNaive", "lstm")})
@@ -114,8 +114,20 @@ def test_what_is_not_there_is_told(ledger_of, options, told):
         diebold_mariano(ledger, **options)
 
 
+@pytest.mark.parametrize("steps", [1, "1", [], {1}])
+def test_steps_are_a_list(ledger_of, steps):
+    with pytest.raises(TypeError, match=r"`steps` is .*; allowed: a list of one or more steps"):
+        diebold_mariano(ledger_of({(name, 0): np.ones((1, 2)) for name in ("naive", "lstm")}), steps=steps)
+
+
+def test_what_is_no_ledger_is_refused():
+    with pytest.raises(TypeError, match="`ledger` is a dict"):
+        diebold_mariano({})  # type: ignore[arg-type]
+
+
 def test_no_fold_with_a_loss_is_not_reported(ledger_of):
     found = diebold_mariano(ledger_of({(name, 0): np.ones((2, 6)) for name in ("naive", "lstm")}, scale=0.0))
+    assert found.notes == ("mase is defined at no cutoff, of no series",)
     assert str(found).endswith("not reported: too few origins: 0, and 20 are needed")
 
 

@@ -95,6 +95,14 @@ def test_what_is_no_frame_and_no_probability_is_refused():
         ranks([[1.0, 2.0]])
     with pytest.raises(ValueError, match=r"`size` is 5"):
         ranks(blocks(), size=5)
+    with pytest.raises(ValueError, match=r"`size` is None"):
+        ranks(blocks(), size=None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"`errors` holds what is no number"):
+        ranks(blocks().assign(lstm="low"))
+    with pytest.raises(ValueError, match=r"`errors` has the forecaster 'naive' twice"):
+        ranks(pd.concat([blocks(), blocks()], axis=1))
+    with pytest.raises(TypeError, match=r"`ledgers` is \[\]; give a mapping"):
+        block_errors([])  # type: ignore[arg-type]
 
 
 def test_ledgers_of_many_data_sets_give_a_block_each(ledger_of):

@@ -1,6 +1,7 @@
 """Standings have the skill that `skill` has, say how sure it is, and say when nothing can be said."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from forecast.evaluation.metrics import METRICS
@@ -136,6 +137,24 @@ def test_series_may_be_drawn_by_cluster_and_intervals_grow_where_a_cluster_moves
     )
 
 
+@pytest.mark.parametrize("none", [None, np.nan])
+def test_a_series_of_no_cluster_is_not_drawn_with_those_of_another(ledger_of, none):
+    clusters = {f"series {i}": i for i in range(8)} | {"series 3": none}
+    with pytest.raises(ValueError, match=r"`clusters` has (None|nan) for series 'series 3'; allowed: a name or number"):
+        standings(ledger_of(errors_of()), clusters=clusters)
+
+
+def test_clusters_may_be_called_by_anything_that_is_one_name(ledger_of):
+    ledger = ledger_of(errors_of())
+    plain = {f"series {i}": i // 2 for i in range(8)} | {"series 7": 9}
+    found = [
+        standings(ledger, clusters=of, resamples=100).skill
+        for of in (plain, {name: ("region", of) for name, of in plain.items()}, pd.Series(plain))
+    ]
+    assert found[0].equals(found[1])
+    assert found[0].equals(found[2])
+
+
 def test_what_is_undefined_is_left_out_for_all_and_counted(ledger_of):
     errors = errors_of(series=6)
     for values in errors.values():
@@ -184,13 +203,21 @@ def test_a_metric_of_ones_own_is_compared_too(ledger_of):
         ({"block": 1}, "`block` is 1, but each forecast overlaps with others: at least 2"),
         ({"resamples": 0}, "`resamples` is 0"),
         ({"confidence": 95}, "`confidence` is 95"),
+        ({"confidence": "95%"}, "`confidence` is '95%'"),
         ({"floor": 1.5}, "`floor` must lie between 0 and 1"),
+        ({"floor": None}, "`floor` must lie between 0 and 1; got None"),
         ({"seed": -1}, "`seed` is -1"),
+        ({"step": 3}, "`step` is 3; allowed: 0 for all, or one of 1 to 2"),
+        ({"step": None}, "`step` is None"),
+        ({"step": True}, "`step` is True"),
+        ({"clusters": 3}, "`clusters` is a int; allowed: a mapping"),
+        ({"clusters": {}}, "`clusters` lacks series 'series 0'"),
+        ({"clusters": {f"series {i}": [i] for i in range(8)}}, r"`clusters` has \[0\] for series 'series 0'"),
     ],
 )
 def test_wrong_arguments_are_told_by_their_name(ledger_of, options, told):
     ledger = ledger_of(errors_of(folds=10), horizon=2, stride=1)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises((TypeError, ValueError), match=told):
         standings(ledger, **options)
 
 
