@@ -105,16 +105,14 @@ def _released(points: Points, delay: Any) -> np.ndarray:
         dates = isinstance(known, pd.DatetimeIndex)
         kind = "a length of time such as '2h'" if dates else "a number"
         try:
-            if dates and isinstance(delay, Real):  # of which unit?
-                raise TypeError("a number is no length of time")
+            if dates and isinstance(delay, Real):
+                raise TypeError("a number of which unit?")
             wait = pd.Timedelta(delay) if dates else delay
-            none = 0 * wait
-            known, allowed = known + wait, bool(wait >= none)
-            lost = wait != wait
+            known, allowed = known + wait, bool(wait >= 0 * wait)
         except (TypeError, ValueError) as error:
             raise TypeError(f"`delay` is {delay!r}; allowed: None, or {kind}") from error
-        if not allowed:
-            raise ValueError(f"`delay` is {delay!r}; allowed: None, or {kind}{', which has to be known' if lost else ', 0 or more'}")
+        if not allowed:  # below 0, or neither that nor anything else
+            raise ValueError(f"`delay` is {delay!r}; allowed: None, or {kind} from 0 on")
     return points.cutoffs.searchsorted(known, side="left").reshape(len(points.cutoffs), -1)  # type: ignore[arg-type]
 
 

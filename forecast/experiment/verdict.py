@@ -56,11 +56,13 @@ def lead(found: Standings) -> str:
     if not found.over:
         few = f"too few cutoffs ({cutoffs}; {needed} are needed) and series ({found.estimand.series}; {LEAST_SERIES})"
         return f"there is no verdict: {few}; the lowest error is that of {_told(first, skills)}"
-    alike = [name for name in names[1:] if not rows[name]["separated"]]
+    sure = [name for name in names if name in skills and skills[name]["separated"] and skills[name]["skill"] > 0]
+    alike = [name for name in names[1:] if not (rows[name]["separated"] or (name == BASELINE and first in sure))]
     known = percent(found.confidence, "").replace(".0", "")
     if alike:
-        pair = f"no detectable difference between {_told(first, skills)} and {_told(alike[0], skills)}: the first has "
-        said = f"{pair}{_amount(rows[alike[0]], known)}{_nor(alike[1:])}"
+        one = first if first in sure[:1] else _told(first, skills)
+        pair = f"no detectable difference between {one} and {_told(alike[0], skills)}: the first has "
+        said = f"{_beyond(sure, skills, known)}{pair}{_amount(rows[alike[0]], known)}{_nor(alike[1:])}"
     else:
         of = skills.get(first, {})
         skill = f" (skill {percent(of['skill'])}, {known} interval {_range(of)})" if of and first != BASELINE else ""
@@ -180,6 +182,18 @@ def _amount(row: Row, known: str) -> str:
 
 def _range(row: Row) -> str:
     return f"{percent(row['low'])} to {percent(row['high'])}"
+
+
+def _beyond(sure: Sequence[str], skills: Mapping[str, Row], known: str) -> str:
+    """Say who is ahead of seasonal naive, with the skill of the best of them."""
+    if not sure:
+        return ""
+    best, others = skills[sure[0]], sure[1:]
+    told = f"{sure[0]} is ahead of {BASELINE} (skill {percent(best['skill'])}, {known} interval {_range(best)})"
+    if others:
+        who = " and ".join(others) if len(others) <= _NAMED else f"{len(others)} others"
+        told += f", and so {'is' if len(others) == 1 else 'are'} {who}"
+    return f"{told}; "
 
 
 def _nor(others: Sequence[str]) -> str:

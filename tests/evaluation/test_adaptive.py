@@ -203,13 +203,19 @@ def test_cells_that_are_not_there_teach_nothing():
         ({"gamma": 0}, "`gamma` is 0; allowed: a number over 0"),
         ({"gamma": "fast"}, "`gamma` is 'fast'"),
         ({"window": 0}, "`window` is 0"),
-        ({"delay": -1}, "`delay` is -1; allowed: nothing below 0"),
+        ({"delay": -1}, "`delay` is -1; allowed: None, or a number from 0 on"),
         ({"delay": "2h"}, "`delay` is '2h'; allowed: None, or a number"),
     ],
 )
 def test_arguments_that_are_not_allowed_are_named(options, told):
     with pytest.raises((TypeError, ValueError), match=told):
         adapt(ledger_of(*random_case(F=3)), **options)
+
+
+@pytest.mark.parametrize("delay", [3, "NaT", "-1h"])
+def test_a_delay_that_is_no_length_of_time_is_refused_where_stamps_are_dates(delay):
+    with pytest.raises((TypeError, ValueError), match=f"`delay` is '?{delay}'?; allowed: None, or a length of time"):
+        adapt(ledger_of(*random_case(F=3), dates=True), delay=delay)
 
 
 def test_what_has_no_intervals_is_refused():

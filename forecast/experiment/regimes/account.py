@@ -62,7 +62,8 @@ def budget_table(notes: Mapping[str, Row], ledgers: Mapping[str, Ledger]) -> pd.
         )
         for label, budget in note["budgets"].items():
             done = pd.DataFrame(fits[fits["forecaster"] == label])
-            spent = {"seeds": done["seed"].nunique(), "fits": len(done), "fit_seconds": done["fit_seconds"].dropna().median()}
+            seconds = done["fit_seconds"].dropna()  # of those that a fallback stood in for there are none
+            spent = {"seeds": done["seed"].nunique(), "fits": len(done), "fit_seconds": seconds.median()}
             rows.append({"dataset": dataset, "forecaster": label, **budget, **spent})
     table = pd.DataFrame(rows, columns=BUDGET)
     whole = dict.fromkeys([name for name in BUDGETS if name != "learning_rate"], "Int64")
