@@ -361,7 +361,8 @@ def driven(length=300, seed=0) -> pd.DataFrame:
 
 
 def test_forecasts_help_and_an_oracle_that_speaks_afterwards_does_not():
-    frame, plan = driven(), Plan(horizon=HORIZON, n_folds=4, refit="never")
+    frame, plan = driven(length=200), Plan(horizon=HORIZON, n_folds=4, refit="never")
+    training = Training(steps=20, learning_rate=5e-3)
     roles = {
         "blind": None,
         "told": Roles(forecasted={"told": "issued"}),
@@ -369,11 +370,11 @@ def test_forecasts_help_and_an_oracle_that_speaks_afterwards_does_not():
         "leak": Roles(known=("oracle",)),
     }
     mae = {
-        name: score(backtest(frame, [network(training=Training(steps=60))], plan, roles=one), ["mae"])["mae"].iloc[0]
+        name: score(backtest(frame, [network(training=training)], plan, roles=one), ["mae"])["mae"].iloc[0]
         for name, one in roles.items()
     }
     assert mae["told"] < 0.7 * mae["blind"]
-    assert mae["oracle"] > 0.9 * mae["blind"]
+    assert mae["oracle"] > 0.8 * mae["blind"]
     assert mae["leak"] < 0.7 * mae["blind"]  # there would have been something to see
 
 

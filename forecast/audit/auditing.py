@@ -101,10 +101,10 @@ def audit(
     frame: the data to audit it on, in any form that `fit` takes: three of its series, of as few rows as the forecaster
         bears. None for three hourly series of our own, which have values and rows missing and, where the forecaster
         reads covariates, a column of each role.
-    cutoff: the stamp before which everything is known; None for one a little more than a horizon before the end.
+    cutoff: the last stamp that is known; None for one a little more than a horizon before the end.
     probes: the ids of those to run, `"M"` for all of networks; None for all.
     backtest, score: what is called as `forecast.backtest` and `forecast.score` are, to audit a pipeline of one's own;
-        None for these.
+        None for these. A backtest gives something whose `forecasts` are a table as that of a ledger.
     progress: called before each probe with its id and name.
     door: options of `check_frame` for the frame, such as `gaps="mask"`.
 
@@ -115,11 +115,12 @@ def audit(
     Raises
     ------
     FrameError: the frame may not enter, or is too short for the forecaster.
-    TypeError: `forecaster` is no Forecaster, but a class or another object.
+    TypeError: `forecaster` is no Forecaster, but a class or another object; `backtest`, `score` or `progress` is no
+        function.
     ValueError: `probes` names one that there is not; `cutoff` is not within the data.
 
     """
-    _check(forecaster, probes)
+    _check(forecaster, probes, {"backtest": backtest, "score": score, "progress": progress})
     asked = [probe for probe in PROBES if probes is None or probe.id in probes]
     tell = progress or (lambda text: None)
     with warnings.catch_warnings():
@@ -131,11 +132,11 @@ def audit(
             findings.append(_finding(probe, subject))
         if probes is None or MODULES in probes:
             tell(f"{MODULES}: the networks inside")
-            findings += _of_modules(forecaster, subject)
+            findings += _of_modules(forecaster, subject, asked=probes is not None)
     return Certificate(spelled(forecaster), __version__, subject.facts, tuple(findings))
 
 
-def _check(forecaster: Any, probes: Sequence[str] | None) -> None:
+def _check(forecaster: Any, probes: Sequence[str] | None, called: Mapping[str, Any]) -> None:
     if isinstance(forecaster, type):
         raise TypeError(f"`forecaster` is the class {forecaster.__name__}; give one, {forecaster.__name__}(...)")
     if not isinstance(forecaster, Forecaster):
@@ -144,6 +145,9 @@ def _check(forecaster: Any, probes: Sequence[str] | None) -> None:
     listed = probes is None or (isinstance(probes, Sequence) and not isinstance(probes, str))
     if not listed or not all(probe in known for probe in probes or ()) or (probes is not None and not len(probes)):
         raise ValueError(f"`probes` is {probes!r}; allowed: a list of some of {', '.join(known)}")
+    for name, value in called.items():
+        if value is not None and not callable(value):
+            raise TypeError(f"`{name}` is {value!r}; allowed: None, or a function")
 
 
 def _subject(
@@ -201,13 +205,17 @@ def _finding(probe: Probe, subject: Subject) -> Finding:
     return Finding(probe.id, probe.name, probe.asks, verdict.passed, verdict.evidence, took)
 
 
-def _of_modules(forecaster: Forecaster, subject: Subject) -> list[Finding]:
-    """Give what the probes of networks find: of the network that is fitted already, else of that of the audit."""
+def _of_modules(forecaster: Forecaster, subject: Subject, asked: bool) -> list[Finding]:
+    """Give what the probes of networks find: of the network that is fitted already, else of that of the audit.
+
+    Where there is none they are left out, unless they were asked for.
+    """
     fitted = forecaster if hasattr(forecaster, "panel_") else subject.fitted
     while fitted.wraps and isinstance(inside := getattr(fitted, f"{fitted.wraps}_", None), Forecaster):
         fitted = inside
     torch = sys.modules.get("torch")  # without it there is no network
-    if torch is None or not any(isinstance(value, torch.nn.Module) for value in vars(fitted).values()):
+    inside = torch is not None and any(isinstance(value, torch.nn.Module) for value in vars(fitted).values())
+    if not (inside or asked):
         return []
     from forecast.audit.modules import module_findings
 

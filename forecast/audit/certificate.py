@@ -111,12 +111,15 @@ class Certificate:
         ValueError: it holds no certificate, or one of a format that this version does not read.
 
         """
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_bytes()
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
                 raise ValueError(f"format {content['format']!r}; this version reads {_FORMAT}")
             findings = tuple(Finding(**finding) for finding in content["findings"])
+            for finding in findings:
+                if finding.passed not in _MARKS:
+                    raise ValueError(f"probe {finding.probe} passed {finding.passed!r}; allowed: true, false, null")
             return cls(content["forecaster"], content["version"], content["facts"], findings)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"`path` {str(path)!r} holds no certificate that can be read: {error}") from error

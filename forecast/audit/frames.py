@@ -75,13 +75,20 @@ def _few(panel: Panel, cutoff: Any) -> np.ndarray:
     """Give the places of the series that begin first among those that go on longest."""
     under_way = np.ones(len(panel), dtype=bool)
     if cutoff is not None:
-        ordinal = panel.calendar.ordinal(cutoff)
+        ordinal = _ordinal(panel, cutoff)
         under_way = (panel.first <= ordinal) & (ordinal < panel.last)
         if not under_way.any():
             raise ValueError(f"`cutoff` is {cutoff}, at which no series is under way: give a stamp within the data")
     places = np.flatnonzero(under_way)
     order = np.lexsort((panel.first[places], -panel.last[places]))
     return np.sort(places[order[:MOST_SERIES]])
+
+
+def _ordinal(panel: Panel, cutoff: Any) -> int:
+    try:
+        return panel.calendar.ordinal(cutoff)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"`cutoff` is {cutoff!r}: {error}") from error
 
 
 def _cut(panel: Panel, horizon: int, cutoff: Any, rows: int | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -99,7 +106,7 @@ def _cut(panel: Panel, horizon: int, cutoff: Any, rows: int | None = None) -> tu
 def _cutoffs(panel: Panel, horizon: int, cutoff: Any) -> tuple[Any, Any]:
     """Give the first and the second cutoff: as asked, or with a horizon after the second in all series."""
     calendar, apart, end = panel.calendar, max(1, horizon // 2), int(panel.last.min())
-    first = end - horizon - apart if cutoff is None else calendar.ordinal(cutoff)
+    first = end - horizon - apart if cutoff is None else _ordinal(panel, cutoff)
     apart = min(apart, end - 1 - first)
     begin = int(panel.first.max())
     if apart < 1 or first < begin:

@@ -9,7 +9,7 @@ from forecast.audit.changes import changed
 from forecast.audit.recording import FitRecord, Recorder
 from forecast.audit.subject import Subject, Verdict, at, verdict_of
 
-_GAP = 2  # steps
+_GAP = 2  # steps, or one less where the data end before
 
 
 def what_is_learned_does_not_depend_on_the_future(subject: Subject) -> Verdict:
@@ -102,16 +102,17 @@ def _recorded(subject: Subject, frame: pd.DataFrame, **asked) -> tuple[list[FitR
 def _gap_fault(subject: Subject) -> str:
     """Say what a plan with a gap gives that it should not: what reads in it, or steps that are counted in rows."""
     calendar, (first, _) = subject.panel.calendar, subject.cutoffs
-    fits, table = _recorded(subject, subject.frame, cutoffs=[first], gap=_GAP)
+    gap = min(_GAP, int(subject.panel.last.min()) - calendar.ordinal(first) - 1)
+    fits, table = _recorded(subject, subject.frame, cutoffs=[first], gap=gap)
     for name, last in (row for fit in fits for row in fit.last.items()):
         if (late := last - calendar.ordinal(first)) > 0:
-            return f"with a gap of {_GAP} steps a fit is handed series {name!r} {late} steps after its cutoff {first}"
+            return f"with a gap of {gap} steps a fit is handed series {name!r} {late} steps after its cutoff {first}"
     for name, stamp, step in zip(table["unique_id"], table["ds"], table["step"], strict=True):
-        if stamp != (expected := subject.stamp(first, _GAP + int(step))):
-            return f"with a gap of {_GAP} steps, step {step} of series {name!r} is at {stamp}, not {expected}"
+        if stamp != (expected := subject.stamp(first, gap + int(step))):
+            return f"with a gap of {gap} steps, step {step} of series {name!r} is at {stamp}, not {expected}"
     bumped = changed(subject.frame, subject.after(first), subject.late)
-    moved = subject.compare(table, subject.folds(bumped, cutoffs=[first], gap=_GAP))
-    return "" if moved.within else f"with a gap of {_GAP} steps, values in it are read: {moved.told}"
+    moved = subject.compare(table, subject.folds(bumped, cutoffs=[first], gap=gap))
+    return "" if moved.within else f"with a gap of {gap} steps, values in it are read: {moved.told}"
 
 
 def _otherwise(before: list[FitRecord], now: list[FitRecord]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from forecast.audit.subject import Subject, Verdict
+from forecast.evaluation import Ledger, score
 from forecast.forecaster import DECILES, Forecast, Forecaster
 from forecast.history import last_values
 
@@ -77,6 +78,12 @@ def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
         return Verdict(False, f"{int(wrong.sum())} rows are not finite, first {_key(found[int(wrong.argmax())])}")
     if told := _other_actuals(subject, table):
         return Verdict(False, told)
+    told = f"{len(expected)} points, each once, finite, beside what came"
+    if subject.score is score and not isinstance(subject.base_ledger, Ledger):
+        return Verdict(True, f"{told}; how they are scored is not known: the backtest gives no Ledger, `score` is None")
+    scored = subject.score(subject.base_ledger, ["mae"])["mae"].to_numpy("float64")
+    if not np.isfinite(scored).all():
+        return Verdict(False, f"a forecaster that says something everywhere gets a mean absolute error of {scored[0]}")
     for everywhere in (False, True):
         hollow = Hollow(subject.horizon, everywhere=everywhere, quantile_levels=subject.pattern.quantile_levels)
         what = "everywhere" if everywhere else "at the last step"
@@ -86,7 +93,7 @@ def every_point_is_forecast_and_scored(subject: Subject) -> Verdict:
             continue
         if np.isfinite(scored).any():
             return Verdict(False, f"a forecaster that says NaN {what} gets a mean absolute error of {scored[0]:.4g}")
-    return Verdict(True, f"{len(expected)} points, each once, finite, beside what came; one that says NaN is refused")
+    return Verdict(True, f"{told}; one that says NaN is refused")
 
 
 def _other_actuals(subject: Subject, table: pd.DataFrame) -> str:

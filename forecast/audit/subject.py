@@ -155,9 +155,14 @@ class Subject:
         return self.ledger(frame, **asked).forecasts
 
     @cached_property
+    def base_ledger(self) -> Any:
+        """The ledger of the frame as it is, with one fit."""
+        return self.ledger()
+
+    @cached_property
     def base(self) -> pd.DataFrame:
         """What the backtest says of the frame as it is, with one fit."""
-        return self.folds()
+        return self.base_ledger.forecasts
 
     @cached_property
     def base_of_first(self) -> pd.DataFrame:

@@ -70,7 +70,11 @@ def observed_losses(run: Run, loss: Loss) -> np.ndarray:
 
     Raises ValueError for a loss that gives anything but a number for each point.
     """
-    losses = np.asarray(loss(run), "float64")
+    found = loss(run)
+    try:
+        losses = np.asarray(found, "float64")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`metrics`: a loss gave what is no array of numbers: {error}") from error
     if losses.shape != run.y.shape:
         raise ValueError(
             f"`metrics`: a loss gave the shape {losses.shape}; it gives one number for each point, {run.y.shape}"

@@ -177,11 +177,14 @@ class Plan:
                 raise ValueError(f"`split` takes {sum(self.split)} rows, and the data have {rows}: give smaller parts")
             return list(range(first, end - self.gap - self.horizon + 1, stride))
         end = last if self.end is None else self._within(panel, "end", [self.end])[0]
+        # Of more folds than the data hold one beyond them is enough to tell, however many are asked for.
         if self.start is None:
-            return [end - stride * back for back in reversed(range(self.n_folds or 0))]
+            held = min(self.n_folds or 0, max(end - begin, 0) // stride + 2)
+            return [end - stride * back for back in reversed(range(held))]
         start = self._within(panel, "start", [self.start])[0]
         if self.n_folds is not None:
-            return list(range(start, start + stride * self.n_folds, stride))
+            held = min(self.n_folds, (int(panel.last.max()) - start) // stride + 2)
+            return list(range(start, start + stride * held, stride))
         if start > end:
             stamp = panel.calendar.stamp
             lack = f"comes after `end`, {self.end}" if self.end is not None else "leaves no room for the horizon"
@@ -242,15 +245,16 @@ class Plan:
         """Say at which fold no series takes part, and what to do."""
         number = max(number for number, some in enumerate(series) if len(some) == 0)
         begin, end = (panel.calendar.stamp(int(time)) for time in (panel.first.min(), panel.last.max()))
+        beyond = self.n_folds - len(cutoffs) if self.n_folds is not None and self.start is None else 0
         text = (
-            f"no series is under way with `min_history` = {self.min_history} observed values at fold {number}; the "
-            f"data run from {begin} to {end}"
+            f"no series is under way with `min_history` = {self.min_history} observed values at fold "
+            f"{number + beyond}; the data run from {begin} to {end}"
         )
         if self.n_folds is None:
             name = next(name for name in ("cutoffs", "split", "start") if getattr(self, name) is not None)
             less = "leave it out, or need less history" if name == "cutoffs" else "give another, or need less history"
             return f"`{name}`: {panel.calendar.stamp(int(cutoffs[number]))}: {text}: {less}"
-        counted = self.n_folds - 1 - number
+        counted = len(cutoffs) - 1 - number
         if self.start is not None:
             counted = next(number for number, some in enumerate(series) if len(some) == 0)
         return (

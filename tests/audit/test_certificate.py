@@ -61,9 +61,23 @@ def test_what_is_written_is_read_again(tmp_path):
     assert Certificate.read(tmp_path / "audit.json") == written
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 9}', '{"format": 1, "findings": [{"probe": 1}]}'])
+FOUND = b'{"probe": "P1", "name": "", "asks": "", "passed": "yes", "evidence": "", "milliseconds": 1}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"format": 9}',
+        b'{"format": 1, "findings": [{"probe": 1}]}',
+        b'{"format": 1, "forecaster": "", "version": "", "facts": {}, "findings": [%s]}' % FOUND,
+        b"\xff\xfe\xff",
+    ],
+)
 def test_what_is_no_certificate_is_refused(tmp_path, text):
-    (tmp_path / "audit.json").write_text(text)
+    (tmp_path / "audit.json").write_bytes(text)
     with pytest.raises(ValueError, match=r"`path` '.*audit\.json' holds no certificate that can be read"):
         Certificate.read(tmp_path / "audit.json")
     with pytest.raises(FileNotFoundError):

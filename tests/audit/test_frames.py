@@ -55,6 +55,12 @@ def test_a_cutoff_is_kept_and_what_comes_long_after_it_left_out():
     assert frame["ds"].max() == pd.Timestamp("2000-01-01") + pd.DateOffset(months=20)
 
 
+@pytest.mark.parametrize("cutoff", ["2000-13-01", "soon", 7])
+def test_a_cutoff_that_is_none_is_named(cutoff):
+    with pytest.raises((TypeError, ValueError), match=f"`cutoff` is {cutoff!r}: "):
+        cut_data(monthly(), Naive(6), DOOR, cutoff, 60)
+
+
 def test_series_that_have_begun_at_the_cutoff_are_taken_first():
     frame = monthly()
     late = frame.loc[(frame["shop"] != "shop 0") | (frame["month"] >= "2010-01-01")]

@@ -4,14 +4,16 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from forecast.audit.auditing import PROBES, audit
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.encoding import Encoding
-from forecast.evaluation import label_of
+from forecast.evaluation import label_of, score
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, DECODERS, LSTM
+from forecast.testing.bench import frame_of
 
 _FILE = Path(__file__).with_name("planted.py")
 _SPEC = importlib.util.spec_from_file_location("planted", _FILE)
@@ -72,6 +74,37 @@ def test_a_planted_backtest_is_found(name, probes):
 def test_a_score_that_rewards_silence_is_found(score):
     found = audit(planted.Sound(HORIZON), probes=["P15"], backtest=planted.unchecked, score=getattr(planted, score))
     assert "a forecaster that says NaN" in found.failed[0].evidence
+
+
+def test_a_score_has_to_score_what_is_there():
+    found = audit(planted.Sound(HORIZON), probes=["P15"], score=lambda ledger, metrics: score(ledger.nothing, metrics))
+    assert "raised AttributeError" in found.failed[0].evidence
+    found = audit(planted.Sound(HORIZON), probes=["P15"], backtest=planted.newest_first)
+    assert found.passed
+    assert "how they are scored is not known" in found.findings[0].evidence
+    with pytest.raises(TypeError, match="`score` is 'mae'; allowed: None, or a function"):
+        audit(planted.Sound(HORIZON), score="mae")
+
+
+def test_data_that_never_change_or_end_soon_are_no_fault_of_a_forecaster():
+    still = frame_of(HORIZON).assign(y=3.0)
+    (finding,) = audit(Naive(HORIZON), still, probes=["P13"]).findings
+    assert finding.passed is None
+    assert "never change" in finding.evidence
+    last = still.groupby("unique_id")["ds"].max().min()
+    found = audit(Naive(HORIZON), frame_of(HORIZON), cutoff=last - pd.Timedelta(hours=2), probes=["P3", "P4", "P7"])
+    assert found.passed, str(found)
+
+
+def test_stamps_are_moved_by_28_years_or_by_seasons_where_there_is_no_room():
+    told = []
+    for years in (0, 75, 230):  # from 2024; 2100 is no leap year, and 2262 the end of nanoseconds
+        frame = frame_of(HORIZON)
+        later = frame["ds"].dt.as_unit("ns") + pd.Timedelta(days=365 * years)
+        found = audit(SeasonalNaive(HORIZON), frame.assign(ds=later), probes=["P12"])
+        assert found.passed
+        told.append(found.findings[0].evidence.partition(":")[0])
+    assert told == ["245448 steps later", "245448 steps earlier", "245448 steps earlier"]
 
 
 def test_what_is_known_by_heart_is_found_where_targets_are_shuffled():
@@ -161,13 +194,10 @@ class ReadsUnitsToTheEnd(NeuralForecaster):
 
 
 def test_units_that_are_learned_from_what_is_for_validation_are_found():
-    sound = network(LSTM(width=8))
-    evidence = {}
-    for kind in (NeuralForecaster, ReadsUnitsToTheEnd):
-        (finding,) = audit(kind(**sound.get_params(deep=False)), probes=["P6"]).findings
-        evidence[finding.passed] = finding.evidence
-    assert evidence[True].endswith("the 13 steps for validation teach no units and no categories of covariates")
-    assert "the last 13 steps, which are for validation, teach the units" in evidence[False]
+    leaking = ReadsUnitsToTheEnd(**network(LSTM(width=8)).get_params(deep=False))
+    (finding,) = audit(leaking, probes=["P6"]).findings
+    assert finding.passed is False
+    assert "the last 13 steps, which are for validation, teach the units" in finding.evidence
 
 
 def test_a_linear_map_passes():
@@ -175,9 +205,10 @@ def test_a_linear_map_passes():
 
 
 def test_a_network_passes():
-    found = checked(network(LSTM(width=8)), probes=["P5", "P7"])
+    found = checked(network(LSTM(width=8)), probes=["P5", "P6", "P7"])
     told = {finding.probe: finding.evidence for finding in found.findings}
     assert "`price` inside the horizon moves it by" in told["P5"]
+    assert "the 13 steps for validation teach no units and no categories of covariates" in told["P6"]
     assert "labels of 160 training windows end at 2024-03-29 21:00:00, those of validation lie from" in told["P7"]
     assert found.facts["cut short"] == "training__steps=10, training__batch_size=16, training__validations=2"
 

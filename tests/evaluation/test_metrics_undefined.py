@@ -84,6 +84,8 @@ def test_the_crps_of_quantiles_says_of_how_many_and_takes_equally_spaced_levels_
 def test_a_loss_that_is_not_one_number_for_each_point_is_refused(random_ledger):
     with pytest.raises(ValueError, match=r"a loss gave the shape \(12,\); it gives one number for each point"):
         score(random_ledger(), {"mine": Averaged(lambda run: absolute_error(run).mean(axis=1))})
+    with pytest.raises(ValueError, match="a loss gave what is no array of numbers"):
+        score(random_ledger(), {"mine": Averaged(lambda run: "none")})  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize("level", [0, 1, 80, None, True])

@@ -217,12 +217,14 @@ def test_the_cutoff_just_before_the_last_stamp_is_allowed():
     assert Plan(horizon=2, cutoffs=[hour(28)]).table(panel)["points"].tolist() == [1]
 
 
-@pytest.mark.parametrize(("n_folds", "held"), [(8, 7), (1000, 7)])
+@pytest.mark.parametrize(("n_folds", "held"), [(8, 7), (1000, 7), (10**12, 7)])
 def test_more_folds_than_the_data_hold_are_refused_with_their_number(n_folds, held):
     panel = panel_of([30])  # cutoffs 25, 21, ... 1
     assert len(Plan(horizon=4, n_folds=held).folds(panel)) == held
     with pytest.raises(ValueError, match=f"`n_folds` is {n_folds} .*but the data hold {held}: "):
         Plan(horizon=4, n_folds=n_folds).folds(panel)
+    with pytest.raises(ValueError, match=f"`n_folds` is {n_folds} .*but the data hold {held}: "):
+        Plan(horizon=4, n_folds=n_folds, start=hour(1)).folds(panel)
 
 
 def test_more_folds_than_stamps_can_tell_are_refused_too():
