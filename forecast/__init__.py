@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOMES = {
-    "forecast.audit": ["Certificate", "audit"],
+    "forecast.auditing.audit": ["audit"],
+    "forecast.auditing.certificate": ["Certificate"],
     "forecast.catalog": ["load"],
     "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame", "from_wide"],
     "forecast.forecaster": ["Forecaster"],
@@ -46,7 +47,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted([*_HOME_OF, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
-    from forecast.audit import Certificate, audit
+    from forecast.auditing.audit import audit
+    from forecast.auditing.certificate import Certificate
     from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
     from forecast.calibrated import Calibrated
     from forecast.catalog import load

@@ -34,7 +34,7 @@ from forecast.cli.own_data import listed, names_of, sayer, tidy_mistakes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from forecast.audit.certificate import Certificate
+    from forecast.auditing.certificate import Certificate
 
 
 def audit(

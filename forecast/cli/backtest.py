@@ -174,7 +174,7 @@ def backtest(
 
 def _tell(found: "Compared") -> None:
     """Print verdict and scores for people, and say what went wrong."""
-    from forecast.audit.certificate import Certificate
+    from forecast.auditing.certificate import Certificate
 
     typer.echo(found.verdict)
     if len(found.scores):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from forecast.audit.auditing import audit
-from forecast.audit.certificate import Certificate
+from forecast.auditing.audit import audit
+from forecast.auditing.certificate import Certificate
 from forecast.experiment.choosing import model_named
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import Layout, read_table

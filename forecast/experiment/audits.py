@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from forecast.audit.auditing import MODULES, PROBES, audit
-from forecast.audit.certificate import Certificate
+from forecast.auditing.audit import MODULES, PROBES, audit
+from forecast.auditing.certificate import Certificate
 from forecast.experiment.arguments import canonical
 from forecast.experiment.store import Store, checksum_of, code_version, key_of
 from forecast.forecaster import Forecaster

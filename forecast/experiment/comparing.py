@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from forecast.audit.certificate import Certificate
+from forecast.auditing.certificate import Certificate
 from forecast.evaluation.backtest import check_follows
 from forecast.evaluation.folds import Folds
 from forecast.evaluation.ledger.columns import AFTER_LEVELS, BEFORE_LEVELS

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from forecast.audit.certificate import Certificate
+from forecast.auditing.certificate import Certificate
 from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.ledger.points import STATUS

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from forecast.audit.certificate import Certificate
+from forecast.auditing.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import DEFAULTS, score
 from forecast.evaluation.skill import skill

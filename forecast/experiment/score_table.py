@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forecast.audit.certificate import Certificate
+from forecast.auditing.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import coverage, score
 from forecast.evaluation.statistics import Standings

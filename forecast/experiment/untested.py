@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from forecast.audit.certificate import Certificate
+from forecast.auditing.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.evaluation.statistics.standings import FEW_SEEDS

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from forecast.audit import Certificate
+from forecast.auditing import Certificate
 from forecast.experiment import ConfigError, audits, load_experiment, rebuild, run_experiment
 from forecast.experiment.audits import Certified, write_audits
 from forecast.experiment.store import Store
@@ -37,7 +37,7 @@ def quick_audit(monkeypatch):
     """An audit of the two probes that take the least; `Failing` of the tests cannot be audited."""
 
     def quick(forecaster, panel, probes):
-        from forecast.audit.auditing import audit
+        from forecast.auditing.audit import audit
 
         return audit(forecaster, panel, probes=["P3", "P15"])
 
@@ -78,7 +78,7 @@ def test_an_audit_that_cannot_be_made_is_a_badge_and_no_failed_cell(config, tmp_
 
 def test_a_forecaster_that_reads_the_future_is_no_leader(config, tmp_path, monkeypatch, undrawn):
     def planted(forecaster, panel, probes):
-        from forecast.audit import Finding
+        from forecast.auditing import Finding
 
         passed = type(forecaster).__name__ != "Drift"
         return Certificate("it", "0.1.0", {}, (Finding("P1", "Nothing moves", "looked", passed, "moved by 3", 1.0),))

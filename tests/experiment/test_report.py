@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.audit import Certificate, Finding
+from forecast.auditing import Certificate, Finding
 from forecast.evaluation.effects import effects
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import coverage, score

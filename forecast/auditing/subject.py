@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forecast.audit.changes import changed
-from forecast.audit.comparison import Difference, compare
+from forecast.auditing.changes import changed
+from forecast.auditing.comparison import Difference, compare
 from forecast.evaluation import Plan, backtest, score
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel, Roles, check_frame

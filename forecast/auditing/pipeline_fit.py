@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pandas as pd
 
-from forecast.audit.changes import changed
-from forecast.audit.recording import FitRecord, Recorder
-from forecast.audit.subject import Subject, Verdict, at, verdict_of
+from forecast.auditing.changes import changed
+from forecast.auditing.recording import FitRecord, Recorder
+from forecast.auditing.subject import Subject, Verdict, at, verdict_of
 
 _GAP = 2  # steps, or one less where the data end before
 
@@ -27,7 +27,7 @@ def what_is_learned_does_not_depend_on_the_future(subject: Subject) -> Verdict:
     count = sum(len(fit.learned) for fit in before)
     told = f"{count} things that {_fits(before)} learned are the same to the last bit"
     if _is_ours(subject):
-        from forecast.audit.pipeline_windows import units_of
+        from forecast.auditing.pipeline_windows import units_of
 
         units = units_of(subject)
         return Verdict(units.passed is not False, "; ".join(filter(None, (told, units.evidence))))
@@ -58,7 +58,7 @@ def no_fit_is_handed_a_later_row(subject: Subject) -> Verdict:
         return Verdict(False, fault)
     told = f"{_fits([*one, *two])}: the last row is at the cutoff or before it, with a gap, too"
     if _is_ours(subject):
-        from forecast.audit.pipeline_windows import labels_of
+        from forecast.auditing.pipeline_windows import labels_of
 
         windows = labels_of(subject)
         return Verdict(windows.passed, f"{told}; {windows.evidence}")

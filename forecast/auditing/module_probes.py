@@ -10,7 +10,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from forecast.audit.module_subjects import Probed, draw_anew
+from forecast.auditing.module_subjects import Probed, draw_anew
 from forecast.testing.trials import (
     Say,
     apart,

@@ -4,8 +4,8 @@ from typing import Any
 
 from lightning.pytorch import Callback
 
-from forecast.audit.changes import changed
-from forecast.audit.subject import Subject, Verdict
+from forecast.auditing.changes import changed
+from forecast.auditing.subject import Subject, Verdict
 from forecast.data import last_to_train
 from forecast.windows import Batch
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forecast.audit.changes import ahead, shuffled
-from forecast.audit.subject import Subject, Verdict
+from forecast.auditing.changes import ahead, shuffled
+from forecast.auditing.subject import Subject, Verdict
 from forecast.frame import FrameError
 
 _SHUFFLES = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from forecast.audit.auditing import PROBES, audit
+from forecast.auditing.audit import PROBES, audit
 from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
 from forecast.encoding import Encoding
 from forecast.evaluation import label_of, score

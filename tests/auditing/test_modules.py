@@ -17,8 +17,8 @@ import torch
 from torch import nn
 
 from forecast import NeuralForecaster, SeasonalNaive, Training
-from forecast.audit import audit_module
-from forecast.audit.modules import PROBES, module_findings
+from forecast.auditing import audit_module
+from forecast.auditing.modules import PROBES, module_findings
 from forecast.nn import BACKBONES, DECODERS, LSTM, TCN, Backbone, CausalModule, Decoder, DecoderModule, ForecastNetwork
 from forecast.nn.covariates import Columns, Layout
 from forecast.nn.scaling import Running, running

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.audit.auditing import audit
-from forecast.audit.frames import cut_data, own_data, shortened
+from forecast.auditing.audit import audit
+from forecast.auditing.frames import cut_data, own_data, shortened
 from forecast.baselines import Naive, NLinear, SeasonalNaive
 from forecast.frame import Roles, check_frame, from_wide
 from forecast.neural import NeuralForecaster

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from forecast.audit.subject import Subject, Verdict
+from forecast.auditing.subject import Subject, Verdict
 from forecast.evaluation import Ledger, score
 from forecast.forecaster import DECILES, Forecast, Forecaster
 from forecast.history import last_values

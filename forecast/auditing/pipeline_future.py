@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from forecast.audit.changes import SIZES, changed
-from forecast.audit.comparison import Difference
-from forecast.audit.subject import Subject, Verdict, at, verdict_of
+from forecast.auditing.changes import SIZES, changed
+from forecast.auditing.comparison import Difference
+from forecast.auditing.subject import Subject, Verdict, at, verdict_of
 
 Found = Iterator[tuple[str, Difference]]
 

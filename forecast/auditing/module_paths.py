@@ -12,9 +12,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from forecast.audit.module_probes import Outcome, Tally, count_leaks
-from forecast.audit.module_subjects import Change, Probed, own_copy
-from forecast.audit.module_tokens import ProbedModule
+from forecast.auditing.module_probes import Outcome, Tally, count_leaks
+from forecast.auditing.module_subjects import Change, Probed, own_copy
+from forecast.auditing.module_tokens import ProbedModule
 from forecast.testing.trials import Say
 
 _SIZES = (1.0, 1e6)

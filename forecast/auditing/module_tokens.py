@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from forecast.audit.module_subjects import LONGEST, PAST, Field, Probed, in_double, own_copy
+from forecast.auditing.module_subjects import LONGEST, PAST, Field, Probed, in_double, own_copy
 from forecast.nn import CausalModule
 from forecast.testing.trials import noise
 

@@ -13,11 +13,11 @@ import torch
 from torch import nn
 
 from forecast import __version__
-from forecast.audit.certificate import Certificate, Finding
-from forecast.audit.module_liveness import what_is_claimed_to_be_read_matters
-from forecast.audit.module_network import probed_network
-from forecast.audit.module_paths import no_way_leads_from_what_follows
-from forecast.audit.module_probes import (
+from forecast.auditing.certificate import Certificate, Finding
+from forecast.auditing.module_liveness import what_is_claimed_to_be_read_matters
+from forecast.auditing.module_network import probed_network
+from forecast.auditing.module_paths import no_way_leads_from_what_follows
+from forecast.auditing.module_probes import (
     Outcome,
     no_call_leaves_anything,
     no_gradient_comes_from_what_follows,
@@ -26,8 +26,8 @@ from forecast.audit.module_probes import (
     nothing_moves_when_what_follows_is_cut_off,
     streaming_equals_the_whole_pass,
 )
-from forecast.audit.module_subjects import Probed
-from forecast.audit.module_tokens import probed_module
+from forecast.auditing.module_subjects import Probed
+from forecast.auditing.module_tokens import probed_module
 from forecast.borrowed import computing, seeded
 from forecast.forecaster import Forecaster
 from forecast.nn import Backbone, ForecastNetwork
@@ -137,7 +137,7 @@ def module_findings(subject: Any) -> list[Finding]:
 
 def _unread(parts: Mapping[str, nn.Module]) -> str:
     for name, part in parts.items():
-        return f"how `{name}`, a {type(part).__name__}, is called is not known; forecast.audit.audit_module probes it"
+        return f"how `{name}`, a {type(part).__name__}, is called is not known; audit_module of forecast.auditing probes it"
     return "it has no network"
 
 

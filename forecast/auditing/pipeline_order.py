@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forecast.audit.comparison import KEYS, compare
-from forecast.audit.subject import Subject, Verdict, at, verdict_of
+from forecast.auditing.comparison import KEYS, compare
+from forecast.auditing.subject import Subject, Verdict, at, verdict_of
 from forecast.forecaster import Forecast
 from forecast.frame import Panel
 from forecast.origins import Origins, origins_of

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from forecast.audit import Certificate
+from forecast.auditing import Certificate
 from forecast.baselines import SeasonalNaive
 from forecast.cli import app
 

@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 
 from forecast import __version__
-from forecast.audit.certificate import Certificate, Finding
-from forecast.audit.frames import cut_data, least_rows, own_data, shortened
-from forecast.audit.pipeline_fit import (
+from forecast.auditing.certificate import Certificate, Finding
+from forecast.auditing.frames import cut_data, least_rows, own_data, shortened
+from forecast.auditing.pipeline_fit import (
     no_fit_is_handed_a_later_row,
     nothing_is_chosen_by_the_test_span,
     what_is_learned_does_not_depend_on_the_future,
 )
-from forecast.audit.pipeline_future import (
+from forecast.auditing.pipeline_future import (
     covariates_are_read_when_they_are_known,
     nothing_moves_whatever_the_size,
     nothing_moves_when_the_future_is_deleted,
@@ -25,15 +25,15 @@ from forecast.audit.pipeline_future import (
     nothing_moves_when_the_future_moves,
     nothing_moves_when_the_future_of_others_moves,
 )
-from forecast.audit.pipeline_order import (
+from forecast.auditing.pipeline_order import (
     order_and_names_do_not_matter,
     the_same_seed_gives_the_same_numbers,
     the_year_does_not_matter,
     what_else_is_asked_does_not_matter,
 )
-from forecast.audit.pipeline_rows import every_point_is_forecast_and_scored, units_and_fits_come_back
-from forecast.audit.pipeline_worth import canaries_are_worth_nothing, shuffled_targets_cannot_be_forecast
-from forecast.audit.subject import Subject, Verdict
+from forecast.auditing.pipeline_rows import every_point_is_forecast_and_scored, units_and_fits_come_back
+from forecast.auditing.pipeline_worth import canaries_are_worth_nothing, shuffled_targets_cannot_be_forecast
+from forecast.auditing.subject import Subject, Verdict
 from forecast.evaluation import backtest as own_backtest
 from forecast.evaluation import score as own_score
 from forecast.forecaster import Forecaster
@@ -217,6 +217,6 @@ def _of_modules(forecaster: Forecaster, subject: Subject, asked: bool) -> list[F
     inside = torch is not None and any(isinstance(value, torch.nn.Module) for value in vars(fitted).values())
     if not (inside or asked):
         return []
-    from forecast.audit.modules import module_findings
+    from forecast.auditing.modules import module_findings
 
     return module_findings(fitted)

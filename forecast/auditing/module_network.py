@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from forecast.audit.module_subjects import LONGEST, PAST, Probed, in_double, own_copy
-from forecast.audit.module_tokens import ProbedModule
+from forecast.auditing.module_subjects import LONGEST, PAST, Probed, in_double, own_copy
+from forecast.auditing.module_tokens import ProbedModule
 from forecast.nn import ForecastNetwork
 from forecast.nn.covariates import Columns, Covariates
 from forecast.nn.network import ALL, LAST

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from forecast.audit.module_network import ProbedNetwork
-from forecast.audit.module_probes import SIZES, Outcome
-from forecast.audit.module_subjects import LONGEST, Probed
+from forecast.auditing.module_network import ProbedNetwork
+from forecast.auditing.module_probes import SIZES, Outcome
+from forecast.auditing.module_subjects import LONGEST, Probed
 from forecast.testing.trials import ALL, apart, gradient, largest, reach, stirred
 
 
