@@ -137,7 +137,7 @@ def module_findings(subject: Any) -> list[Finding]:
 
 def _unread(parts: Mapping[str, nn.Module]) -> str:
     for name, part in parts.items():
-        return f"how `{name}`, a {type(part).__name__}, is called is not known; audit_module of forecast.auditing probes it"
+        return f"how `{name}`, a {type(part).__name__}, is called is not known: probe it with audit_module"
     return "it has no network"
 
 
