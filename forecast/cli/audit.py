@@ -10,6 +10,7 @@ from forecast.cli.options import (
     Data,
     Decimal,
     Delayed,
+    Forecasted,
     Freq,
     Gaps,
     Id,
@@ -62,6 +63,7 @@ def audit(
     past: Past = None,
     static: Static = None,
     delayed: Delayed = None,
+    forecasted: Forecasted = None,
     weight: Weight = None,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -88,7 +90,9 @@ def audit(
         with tidy_mistakes():
             if out is not None:
                 check_output(out, (".json",), "--out")
-            names = names_of(id, time, target, known, past, static, delayed, weight, separator, decimal, time_format)
+            names = names_of(
+                id, time, target, known, past, static, delayed, forecasted, weight, separator, decimal, time_format
+            )
             task = Task(
                 data=data,
                 names=names,

@@ -11,6 +11,7 @@ from forecast.cli.options import (
     Data,
     Decimal,
     Delayed,
+    Forecasted,
     Freq,
     Gaps,
     Id,
@@ -100,6 +101,7 @@ def backtest(
     past: Past = None,
     static: Static = None,
     delayed: Delayed = None,
+    forecasted: Forecasted = None,
     weight: Weight = None,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -125,7 +127,9 @@ def backtest(
         from forecast.experiment.work import Progress
 
         with tidy_mistakes(), contextlib.ExitStack() as stack:
-            names = names_of(id, time, target, known, past, static, delayed, weight, separator, decimal, time_format)
+            names = names_of(
+                id, time, target, known, past, static, delayed, forecasted, weight, separator, decimal, time_format
+            )
             task = Task(
                 data=data,
                 names=names,

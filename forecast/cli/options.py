@@ -40,6 +40,10 @@ Gaps = Annotated[
 Known = Annotated[list[str] | None, data_option("Columns that are known ahead, such as price,promo.")]
 Past = Annotated[list[str] | None, data_option("Columns that are known up to now.")]
 Static = Annotated[list[str] | None, data_option("Columns with one value per series.")]
+Forecasted = Annotated[
+    list[str] | None,
+    data_option("Columns that are forecasts, with that of their issue times, such as temperature:issued."),
+]
 Delayed = Annotated[list[str] | None, data_option("Columns that are known late, with steps, such as returns:2.")]
 Weight = Annotated[str | None, data_option("Column that says how much a row counts in training.")]
 Separator = Annotated[str | None, data_option("Between columns, such as ';' or tab; looked for if not given.")]

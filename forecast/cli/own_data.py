@@ -9,7 +9,9 @@ from typing import Any
 from forecast.cli.answers import say
 
 
-def names_of(id, time, target, known, past, static, delayed, weight, separator, decimal, time_format) -> dict[str, Any]:
+def names_of(
+    id, time, target, known, past, static, delayed, forecasted, weight, separator, decimal, time_format
+) -> dict[str, Any]:
     """Give the options of a layout, as far as they are given."""
     from forecast.experiment.faults import ConfigError
     from forecast.frame import Roles
@@ -22,11 +24,20 @@ def names_of(id, time, target, known, past, static, delayed, weight, separator, 
         if not colon or not steps.isdigit():
             raise ConfigError(f"error: `--delayed` {one!r}: allowed: a column and how many steps late, as in returns:2")
         delays[column] = int(steps)
+    issues = {}
+    for one in listed(forecasted):
+        column, _, issue = one.rpartition(":")
+        if not column or not issue:
+            raise ConfigError(
+                f"error: `--forecasted` {one!r}: allowed: a column and that of its issue times, as in rain:issued"
+            )
+        issues[column] = issue
     roles = Roles(
         known=tuple(listed(known)),
         past=tuple(listed(past)),
         static=tuple(listed(static)),
         delayed=delays,
+        forecasted=issues,
         weight=weight,
     )
     if decimal not in (None, ".", ","):

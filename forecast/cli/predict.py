@@ -10,6 +10,7 @@ from forecast.cli.options import (
     Data,
     Decimal,
     Delayed,
+    Forecasted,
     Freq,
     Gaps,
     Id,
@@ -56,6 +57,7 @@ def predict(
     past: Past = None,
     static: Static = None,
     delayed: Delayed = None,
+    forecasted: Forecasted = None,
     weight: Weight = None,
     future: Annotated[Path | None, data_option("A table of the known columns for the steps ahead.")] = None,
     separator: Separator = None,
@@ -96,7 +98,9 @@ def predict(
                 own_data.check_output(path, own_data.TABLE_ENDINGS, "--out")
             if plot is not None:
                 own_data.check_output(plot, _PICTURES, "--plot")
-            names = names_of(id, time, target, known, past, static, delayed, weight, separator, decimal, time_format)
+            names = names_of(
+                id, time, target, known, past, static, delayed, forecasted, weight, separator, decimal, time_format
+            )
             task = Task(
                 data=data,
                 names=names,

@@ -56,7 +56,10 @@ def _forecaster(task: Task) -> Forecaster:
         return Forecaster.load(folder)
     if name == "best":
         raise ConfigError("error: MODEL is 'best', which stands for several; give one, such as lstm or SeasonalNaive")
-    return model_named(name, task.horizon or _HORIZON, levels=task.levels, seed=task.seed, steps=task.steps)
+    try:
+        return model_named(name, task.horizon or _HORIZON, levels=task.levels, seed=task.seed, steps=task.steps)
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("`--model`", "MODEL")) from error
 
 
 def _for_data(task: Task, cutoff: str | None) -> dict[str, Any]:

@@ -96,7 +96,9 @@ def read_table(path: str | Path, layout: Layout, *, target: bool = True) -> OwnT
     times, time_format = read_times(pd.Series(frame[layout.time]), file, layout.time_format, notes)
     read = {layout.time: times}
     for name, role in [(layout.target, "target"), *layout.roles.uses()]:
-        if name in names:
+        if name in names and role == "issue time":
+            read[name] = _issue_times(pd.Series(frame[name]), file, layout.time_format, notes)
+        elif name in names:
             beside = role not in ("target", "weight")
             read[name] = read_numbers(pd.Series(frame[name]), file, layout.decimal, or_categories=beside)
     if categories := [name for name, column in read.items() if is_text(column)]:
@@ -156,6 +158,12 @@ def check_output(path: Path, endings: Sequence[str], argument: str) -> None:
 
 
 TABLE_ENDINGS = (".csv", ".csv.gz", *_TYPED)
+
+
+def _issue_times(column: pd.Series, file: str, time_format: str | None, notes: list[str]) -> pd.Series:
+    """Give a column of stamps, missing where nothing was issued."""
+    issued = column.dropna()
+    return read_times(issued, file, time_format, notes)[0].reindex(column.index) if len(issued) else column
 
 
 def _found(path: Path) -> Path:
@@ -267,7 +275,7 @@ def _check_columns(path: Path, frame: pd.DataFrame, layout: Layout, target: bool
         wanted.append((layout.target, "--target"))
     static = [] if target else list(layout.roles.static)
     wanted += [
-        (name, f"--{role}")
+        (name, "--forecasted" if role == "issue time" else f"--{role}")
         for name, role in layout.roles.uses()
         if target or role in ("known", "forecasted", "issue time") or (name in static and name in frame.columns)
     ]

@@ -105,7 +105,7 @@ def _with_new(task: Task, notes: Notes) -> Predicted:
         name, comparison = _choose(task, panel, horizon, notes)
         model = _model(task, name, horizon)
     if panel.covariates is not None and not model.reads_covariates:
-        notes.take(f"{name} reads no covariates: known, past, static and delayed columns are not used")
+        notes.take(f"{name} reads no covariates: columns with a role beside the target are not used")
     task.say(f"fitting {name} on all data")
     model.fit(table.frame, **door)
     forecasts = model.predict(future=future, quantile_levels=task.levels or None)
@@ -167,7 +167,7 @@ def _check_nothing_new(task: Task, freq: str, roles: Roles) -> None:
         told = ", ".join(f"{column} ({role})" for column, role in roles.uses()) or "none"
         raise ConfigError(
             f"error: the columns that a saved forecaster reads are those of its fit, here {told}: leave other "
-            "`--known`, `--past`, `--static`, `--delayed` and `--weight` out"
+            "`--known`, `--past`, `--static`, `--delayed`, `--forecasted` and `--weight` out"
         )
 
 

@@ -81,6 +81,7 @@ def test_a_saved_model_is_audited_on_a_table_as_it_was_fitted(folder):
     ("arguments", "told"),
     [
         (("best",), "MODEL is 'best', which stands for several"),
+        (("lsmt",), "MODEL 'lsmt' is no folder of a saved forecaster"),
         (("lstn",), "did you mean 'lstm'"),
         (("Naive", "--cutoff", "2024-02-01"), "`--cutoff` is for a table, and none is given"),
         (("Naive", "--data", "none.csv"), "there is no such file"),

@@ -204,6 +204,7 @@ def test_a_rule_says_that_it_reads_no_covariates(folder):
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--levels", "0.9,0.1"], "`--levels` is '0.9,0.1'"),
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--levels", "80"], "`--levels` is '80'; allowed"),
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--delayed", "Temp"], "as in returns:2"),
+        (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--forecasted", "Temp"], "as in rain:issued"),
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--known", "Prise"], "did you mean 'Price'?"),
         (
             ["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--future", "future.csv"],

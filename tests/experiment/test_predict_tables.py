@@ -1,6 +1,7 @@
 """Tables of one's own: read without guessing, refused by column and line, written in the user's names and spelling."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -210,3 +211,16 @@ def test_numbers_are_written_with_the_figures_that_they_have_and_clashing_names_
     assert text.splitlines() == ["store,cutoff,t,step,mean", "a,1,2,1,3.96", "a,1,2,1,1000000000000.0", "a,1,2,1,1e-12"]
     with pytest.raises(ConfigError, match="forecasts have a column `mean` of their own"):
         named(forecasts, Layout(id="mean", time="t"))
+
+
+def test_issue_times_of_a_forecast_are_read_as_times_and_may_be_missing_with_it(tmp_path):
+    path = tmp_path / "rain.csv"
+    issued = [*(DAYS[:38] - pd.Timedelta(hours=6)).strftime("%Y-%m-%d %H:%M"), "", ""]
+    rain = [*np.arange(38.0).astype(str), "", ""]
+    rows = zip(DAYS.strftime("%Y-%m-%d"), range(40), rain, issued, strict=True)
+    path.write_text("\n".join(["date,sales,rain,issued", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    frame = read_table(path, replace(LAYOUT, roles=Roles(forecasted={"rain": "issued"}))).frame
+    assert frame["issued"].isna().tolist() == frame["rain"].isna().tolist() == [False] * 38 + [True] * 2
+    assert frame["issued"].iloc[1] == pd.Timestamp("2024-01-01 18:00")
+    with pytest.raises(ConfigError, match=r"there is no column 'issuance' \(--forecasted\)"):
+        read_table(path, replace(LAYOUT, roles=Roles(forecasted={"rain": "issuance"})))
