@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from forecast.plots.learning_curve import plot_learning_curve
     from forecast.plots.occlusion import plot_occlusion
     from forecast.plots.pit import plot_pit
+    from forecast.plots.ranks import plot_ranks
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
     from forecast.plots.skill_by_step import plot_skill_by_step
@@ -57,6 +58,7 @@ _HOMES = {
     "plot_learning_curve": "learning_curve",
     "plot_occlusion": "occlusion",
     "plot_pit": "pit",
+    "plot_ranks": "ranks",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
     "plot_skill_by_context": "context",
@@ -87,6 +89,7 @@ __all__ = [
     "plot_learning_curve",
     "plot_occlusion",
     "plot_pit",
+    "plot_ranks",
     "plot_receptive_field",
     "plot_skill",
     "plot_skill_by_context",

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from forecast import plots
 from forecast.evaluation import Ledger, skill
-from forecast.evaluation.statistics import standings
+from forecast.evaluation.statistics import ranks, standings
 
 NAMES = ["SeasonalNaive", "NLinear", "LSTM direct", "TCN direct"]
 
@@ -202,3 +202,35 @@ def test_many_ages_are_averaged_and_unknown_ones_told(synthetic, aged):
     assert len(lines(render(plots.plot_skill_by_staleness(many)).axes[0])["NLinear"].get_xdata()) == 12
     with pytest.raises(ValueError, match="`baseline` 'x' is not in the ledger"):
         plots.plot_skill_by_staleness(aged, "x")
+
+
+def ranked(blocks, spread):
+    """Ranks of six forecasters over blocks, whose errors differ by `spread`."""
+    rng = np.random.default_rng(1)
+    factors = 1 + spread * np.array([0, 0.02, 0.3, 0.32, 0.9, 1.4])
+    names = ["LSTM", "TCN", "Transformer", "NLinear", "SeasonalNaive", "one of a rather long name, of many words"]
+    return ranks(pd.DataFrame(factors * np.exp(rng.normal(0, 0.05, (blocks, 6))), columns=names))
+
+
+def test_ranks_are_drawn_with_a_bar_for_each_group_and_the_critical_difference():
+    pytest.importorskip("scikit_posthocs")
+    found = ranked(25, 1.0)
+    ax = render(plots.plot_ranks(found)).axes[0]
+    bars = [line for line in ax.lines if line.get_label() == "alike"]
+    names = found.mean_ranks.index
+    joined = [
+        tuple(names[round(low + 0.25) : round(high - 0.25) + 1]) for low, high in (bar.get_ydata() for bar in bars)
+    ]
+    assert tuple(joined) == found.groups
+    assert ("LSTM", "TCN") in joined
+    (scale,) = (line for line in ax.lines if line.get_label() == "critical difference")
+    assert np.ptp(scale.get_xdata()) == pytest.approx(found.critical_difference)
+    assert [text.get_text() for text in ax.get_yticklabels()][:5] == list(names[:5])
+
+
+def test_ranks_over_few_data_sets_are_not_drawn_and_it_says_why():
+    ax = render(plots.plot_ranks(ranked(4, 1.0))).axes[0]
+    assert not ax.lines
+    assert any("too few blocks" in text.get_text() for text in ax.texts)
+    with pytest.raises(TypeError, match="`found` is a DataFrame; give the Ranks that `ranks` gives"):
+        plots.plot_ranks(pd.DataFrame())
