@@ -186,7 +186,8 @@ def _method(found: Standings) -> list[str]:
         known = f"{100 * found.confidence:.3g} %"
         said.append(
             f"Intervals of {known}: {found.resamples:,} paired resamples of {found.over}{blocks}, and of seeds. An "
-            "interval holds for its pair alone; “ahead” and bold hold among all pairs at once, which asks for more."
+            "interval holds for its pair alone; “ahead” and bold hold among all pairs at once, and “ahead of "
+            "SeasonalNaive” among all that are compared with it, which asks for more."
         )
     return said + [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
 
