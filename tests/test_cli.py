@@ -216,12 +216,13 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(folder, undrawn, monk
 @pytest.mark.slow
 def test_ctrl_c_stops_cleanly_while_a_network_is_trained(folder):
     network = "{type: NeuralForecaster, backbone: lstm, training: {steps: 1000000}}"
-    write(folder, forecasters=f"{{SeasonalNaive: , net: {network}}}", plan="{n_folds: 2}")
+    write(folder, forecasters=f"{{SeasonalNaive: , net: {network}}}", plan="{n_folds: 2}", more="audit: false\n")
     command = [sys.executable, "-c", "from forecast.cli import main; main()", "run", "small.yaml"]
     child = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
-    while "[2/4]" not in child.stderr.readline():
-        assert child.poll() is None
+    while "[2/4]" not in (line := child.stderr.readline()):
+        assert line, "it ended, or told of none of four cells"
+        assert "[2/" not in line
     time.sleep(3)
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=60)
