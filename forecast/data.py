@@ -119,6 +119,12 @@ class WindowDataModule(LightningDataModule):
                 "`horizon`, or no validation"
             )
 
+    def sample(self, most: int) -> Batch:
+        """Give at most so many training windows, spread evenly over all of them; whole groups."""
+        count = max(1, min(len(self.training), most // self.training.group))
+        numbers = np.linspace(0, len(self.training) - 1, count).astype("int64")
+        return self.windows.gather(*self.training.locate(numbers))
+
     def train_dataloader(self) -> DataLoader:
         """Give the training batches of one epoch after another."""
         batches = RandomBatches(self.windows, self.training, self.batch_size, self.batches, self.seed)

@@ -1,47 +1,51 @@
 """NeuralForecaster: any backbone under any decoder as a fit/predict forecaster, trained by Lightning."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 import torch
-from lightning.pytorch import Callback, Trainer
 
-from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
-from forecast.checkpoint import Checkpoint, fit_of
-from forecast.data import WindowDataModule, last_to_train
+from forecast.borrowed import computing, seeded, switches
+from forecast.data import last_to_train
 from forecast.encoding import Encoding
+from forecast.fitting import Fitting
 from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
 from forecast.frame import Panel, as_panel
 from forecast.frame.features import feature_names
 from forecast.graph import edges_of
 from forecast.history import last_values
-from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork
+from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork, Recipe, Units
+from forecast.nn.members import together
 from forecast.nn.network import LAST
 from forecast.params import check_seed
-from forecast.progress import Bar
-from forecast.schedule import Schedule, trainer_arguments
+from forecast.sizes import PRESETS, Effort, Preset, context_by_rule, member_seeds, patch_by_rule, steps_by_rule
 from forecast.streaming import Stream
-from forecast.training import BestWeights, NetworkTraining, Told, Training, check_trainer
+from forecast.training import Training
 from forecast.warm_start import check_alike, take_weights
 from forecast.windows import groups_before, windows_before
 
 _PREDICTION_BATCH = 1024
 
+Transform = Literal["log"]
+
 
 class Outline(NamedTuple):
-    """How large a network is: trained parameters, and the values that it reads, and takes for one token."""
+    """How large a network is: trained parameters, the values that it reads, and takes for one token; how many steps it
+    is trained for.
+    """
 
     parameters: int
     context_length: int
     patch_length: int
+    steps: int
 
 
 class NeuralForecaster(Forecaster):
@@ -53,11 +57,17 @@ class NeuralForecaster(Forecaster):
         `LSTM(width=64)`.
     horizon: steps to forecast.
     decoder: a name of `forecast.nn.DECODERS`, or a config such as `Direct(dropout=0.2)`.
-    context_length: values that the network reads; None: 14 patches, at most what the longest series can give. Rounded
-        up to whole patches.
-    patch_length: values that make one token; None: the season if it is 4 to 24 steps long, else 8; less for series that
-        are short.
+    preset: how much is spent where `training` does not say it: `"fast"` for a third of the steps of `"balanced"`,
+        `"best"` for three networks of different seeds, whose forecasts are averaged.
+    context_length: values that the network reads; None: 30 seasons, at most 720 values, at most half of the longest
+        series. Rounded up to whole patches.
+    patch_length: values that make one token; None: about a fifteenth of the context, a whole part of a season or whole
+        seasons.
     season_length: None for that of the calendar.
+    recipe: how values are scaled and from where forecasts are counted, the same for all backbones.
+    transform: `"log"` to read and forecast logarithms, for positive series whose swings grow with their level; values
+        below the smallest positive one of the fit are read as that. None for values as they are.
+    nonnegative: whether no forecast is below 0, as for counts.
     graph: which series read which, for a backbone that reads across series, such as `"graph_transformer"`: a frame with
         two columns of ids, or a list of pairs of ids, the series that reads before the one that is read. Where two read
         each other, it holds two pairs; each reads itself anyway. None: all read all, or as the backbone says itself.
@@ -106,9 +116,13 @@ class NeuralForecaster(Forecaster):
         horizon: int,
         *,
         decoder: str | Decoder = "direct",
+        preset: Preset = "balanced",
         context_length: int | None = None,
         patch_length: int | None = None,
         season_length: int | None = None,
+        recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
+        transform: Transform | None = None,
+        nonnegative: bool = False,
         graph: pd.DataFrame | Sequence[tuple[Any, Any]] | None = None,
         calendar: Sequence[str] | str | None = None,
         quantile_levels: Sequence[float] = DECILES,
@@ -120,9 +134,13 @@ class NeuralForecaster(Forecaster):
         self.backbone = backbone
         self.horizon = horizon
         self.decoder = decoder
+        self.preset = preset
         self.context_length = context_length
         self.patch_length = patch_length
         self.season_length = season_length
+        self.recipe = recipe
+        self.transform = transform
+        self.nonnegative = nonnegative
         self.graph = graph
         self.calendar = calendar
         self.quantile_levels = quantile_levels
@@ -171,7 +189,7 @@ class NeuralForecaster(Forecaster):
         """Give the losses of the fit, in scaled units: columns `step, train_loss, validation_loss`.
 
         A row for each look at the validation windows (NaN where there are none), with the mean training loss since the
-        row before.
+        row before; of several networks that of the first.
 
         Raises
         ------
@@ -198,65 +216,37 @@ class NeuralForecaster(Forecaster):
         fresh._take_shape(as_panel(frame, **door))
         with seeded(0), computing(None), torch.device("meta"):  # shapes without numbers
             parameters = sum(parameter.numel() for parameter in fresh._network().parameters())
-        return Outline(parameters, fresh.context_length_, fresh.patch_length_)
+        return Outline(parameters, fresh.context_length_, fresh.patch_length_, fresh.steps_)
 
     def _fit(
         self, panel: Panel, *, checkpoint: str | Path | None = None, continue_from: "NeuralForecaster | None" = None
     ) -> None:
         check_seed(self.seed)
-        options = self.training
         self._take_shape(panel)
-        group = len(panel) if self.backbone_.across_series else 1
-        batch_size = max(1, options.batch_size // group) * group  # whole groups
+        weights = None
+        members = self._effort().members
         if continue_from is not None:
+            if members > 1:
+                raise ValueError(
+                    f"`continue_from` is given, and `preset` {self.preset!r} trains {members} networks; allowed with "
+                    "it: 'fast', 'balanced'"
+                )
             check_alike(self, continue_from)
             self.encoding_ = continue_from.encoding_  # in the units in which the weights learned to read
-        validation_length = self._validation_length(panel)
-        values_per_step = batch_size * (self.context_length_ + self.horizon)
-        schedule = Schedule.of(options, values_per_step, in_parts=validation_length > 0 or checkpoint is not None)
-        data = WindowDataModule(
-            panel,
-            context_length=self.context_length_,
-            horizon=self.horizon,
-            patch_length=self.patch_length_,
-            batch_size=batch_size * schedule.steps,
-            batches=schedule.batches,
-            validation_length=validation_length,
-            embargo=options.embargo,
-            seed=self.seed,
-            across_series=self.backbone_.across_series,
-            encoding=self.encoding_,
-        )
-        bar = Bar(type(self).__name__, options.steps, "steps") if self.verbose else None
-        with ONE_FIT, seeded(self.seed), computing(options.threads), switches(), quiet(self.verbose):
-            network = self._network()
-            if continue_from is not None:
-                take_weights(network, continue_from.network_)
-            module = NetworkTraining(
-                network,
-                options,
-                horizon=self.horizon,
-                quantile_levels=self.quantile_levels,
-                steps_per_batch=schedule.steps,
-            )
-            best = BestWeights(network, options.patience, first=schedule.epochs // 2)
-            callbacks: list[Callback] = [best] if bar is None else [best, Told(bar)]
-            state = None
-            if checkpoint is not None:
-                fit = fit_of(self.get_params(deep=False), panel, network.state_dict())
-                state = Checkpoint(checkpoint, fit, module, best)
-                state.look()
-                callbacks.append(state)
-            trainer = Trainer(**trainer_arguments(self.trainer, schedule.epochs, callbacks))
-            check_trainer(trainer)
-            with interruptible(trainer), bar or nullcontext():
-                trainer.fit(module, datamodule=data)
-        if state is not None:
-            state.remove()
-        self.network_ = network.cpu().float().eval()  # whatever the precision of training
-        self.validation_loss_ = best.best if best.weights else None
-        self.losses_ = np.array(module.curve)
-        self.parameters_ = sum(p.numel() for p in network.parameters())
+            self.floor_ = continue_from.floor_
+            weights = partial(take_weights, earlier=continue_from.network_)
+        fitting = Fitting(self, panel, self._validation_length(panel))
+        trained = []
+        for member, seed in enumerate(member_seeds(self.seed, members)):
+            label = type(self).__name__ + (f" {member + 1} of {members}" if members > 1 else "")
+            folder = checkpoint if checkpoint is None or members == 1 else Path(checkpoint) / f"member-{member + 1}"
+            trained.append(fitting.train(seed, label, self._member, weights, folder))
+        fitting.done()
+        self.network_ = together([one.network for one in trained])
+        validated = [one.validation_loss for one in trained if one.validation_loss is not None]
+        self.validation_loss_ = sum(validated) / len(validated) if validated else None
+        self.losses_ = trained[0].losses
+        self.parameters_ = sum(p.numel() for p in self.network_.parameters())
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         return self._forecast_steps(panel, origins, self.horizon)
@@ -308,10 +298,16 @@ class NeuralForecaster(Forecaster):
         self.decoder_ = _config(self.decoder, "decoder", DECODERS, Decoder)
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
+        self.steps_ = self.training.steps or steps_by_rule(panel, self._effort().steps)
+        self.floor_ = self._floor(panel)
         features = feature_names(panel.calendar, self.calendar) if self.calendar else ()
         self.encoding_ = Encoding.of(panel, features, last_to_train(panel, self._validation_length(panel)))
 
     def _network(self) -> ForecastNetwork:
+        """Give the network with all its members."""
+        return together([self._member() for _ in range(self._effort().members)])
+
+    def _member(self) -> ForecastNetwork:
         return ForecastNetwork(
             self.backbone_,
             self.decoder_,
@@ -321,6 +317,8 @@ class NeuralForecaster(Forecaster):
             context_length=self.context_length_,
             season_length=self.season_length_,
             layout=self.encoding_ and self.encoding_.layout(),
+            recipe=self.recipe,
+            units=Units(self.floor_, self.nonnegative),
         )
 
     def _backbone(self, panel: Panel) -> Backbone:
@@ -343,10 +341,25 @@ class NeuralForecaster(Forecaster):
             if getattr(self, name) is not None:
                 check_positive(**{name: getattr(self, name)})
         season = self.season_length_
-        readable = max(1, int(panel.lengths.max()) - self.horizon)
-        patch = self.patch_length or max(1, min(season if 4 <= season <= 24 else 8, readable // 4))
-        context = self.context_length or min(14 * patch, max(patch, readable // 2))
+        context = self.context_length or context_by_rule(panel, season, self.horizon)
+        patch = self.patch_length or patch_by_rule(season, context)
         return patch, -(-context // patch) * patch
+
+    def _effort(self) -> Effort:
+        if self.preset not in PRESETS:
+            raise ValueError(f"`preset` is {self.preset!r}; allowed: {', '.join(map(repr, PRESETS))}")
+        return PRESETS[self.preset]
+
+    def _floor(self, panel: Panel) -> float | None:
+        """Give the smallest positive value, below which none is read, where logarithms are."""
+        if self.transform is None:
+            return None
+        if self.transform not in get_args(Transform):
+            raise ValueError(f"`transform` is {self.transform!r}; allowed: 'log', or None")
+        positive = panel.values[panel.values > 0]
+        if not len(positive):
+            raise ValueError(f"`transform` is {self.transform!r}, and no value of the frame is above 0: leave it out")
+        return float(positive.min())
 
     def _validation_length(self, panel: Panel) -> int:
         asked = self.training.validation_length
@@ -356,10 +369,9 @@ class NeuralForecaster(Forecaster):
                     f"`validation_length` is {asked}; allowed: 0, or at least the horizon of {self.horizon} steps"
                 )
             return asked
-        longest = int(panel.lengths.max())
-        length = max(self.horizon, min(14 * self.horizon, longest // 10))
-        # A series too short to give up its end keeps it: early stopping is worth less than the newest data.
-        return length if longest >= 2 * length + self.horizon + 1 else 0
+        # Series too short to give up a horizon keep it: early stopping is worth less than the newest data.
+        tenth = int(panel.lengths.max()) // 10
+        return min(14 * self.horizon, tenth) if tenth >= self.horizon else 0
 
 
 def _config(given, argument: str, known: Mapping[str, type], kind: type):

@@ -28,11 +28,11 @@ class Schedule:
     steps: int
 
     @classmethod
-    def of(cls, training: Training, values_per_step: int, in_parts: bool) -> Self:
-        """Give that of a training; `in_parts` if something has to be done between its epochs."""
-        per_epoch = _parts(training.steps, training.validations if in_parts else 1)
+    def of(cls, training: Training, steps: int, values_per_step: int, in_parts: bool) -> Self:
+        """Give that of so many steps of training; `in_parts` if something has to be done between its epochs."""
+        per_epoch = _parts(steps, training.validations if in_parts else 1)
         batches = min(per_epoch, _parts(per_epoch * values_per_step, _VALUES_PER_BATCH))
-        return cls(epochs=_parts(training.steps, per_epoch), batches=batches, steps=_parts(per_epoch, batches))
+        return cls(epochs=_parts(steps, per_epoch), batches=batches, steps=_parts(per_epoch, batches))
 
 
 def trainer_arguments(asked: Mapping[str, Any] | None, epochs: int, own: Sequence[Callback]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 
-from forecast.nn.losses import pinball
+from forecast.nn.losses import pinball, squared
 from forecast.nn.network import ALL, LAST, ForecastNetwork
 from forecast.params import plain_numbers
 from forecast.progress import Bar
@@ -31,7 +31,7 @@ class Training:
 
     Attributes
     ----------
-    steps: optimiser steps, if not stopped early.
+    steps: optimiser steps, if not stopped early; None for as many as the preset has, and fewer for few data.
     batch_size: windows in each step.
     learning_rate: the highest of a OneCycle schedule (10 % warm-up, cosine to zero); five times that for what
         leads past backbone and decoder.
@@ -42,8 +42,8 @@ class Training:
         a network best that has hardly begun to learn.
     patience: validations of the second half without improvement after which training stops; None for never. "auto": 5
         where there are validations.
-    validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at least the
-        horizon and at most 14 times it; 0 for no validation, where the last weights are kept.
+    validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at most 14
+        times the horizon, and none where that is less than it; 0 for no validation, where the last weights are kept.
     embargo: steps before those of validation, or else before the end of the data, in which no label of training lies;
         for targets that are made of m steps each, at least m - 1.
     threads: of the processor; None leaves torch's own choice. With two, networks of the default sizes train 1.2 times
@@ -55,9 +55,9 @@ class Training:
 
     """
 
-    steps: int = 300
+    steps: int | None = None
     batch_size: int = 64
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     weight_decay: float = 0.01
     clip: float = 1.0
     validations: int = 20
@@ -71,7 +71,7 @@ class Training:
         least = {"steps": 1, "batch_size": 1, "validations": 1, "patience": 1, "threads": 1}
         least |= {"validation_length": 0, "embargo": 0}
         for name, smallest in least.items():
-            value, optional = getattr(self, name), name in ("patience", "validation_length", "threads")
+            value, optional = getattr(self, name), name in ("steps", "patience", "validation_length", "threads")
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= smallest
             by_word = name == "patience" and value == "auto"
             if not whole and not by_word and not (value is None and optional):
@@ -111,6 +111,7 @@ class NetworkTraining(LightningModule):
         self.automatic_optimization = False
         self.network = network
         self.training_options = training
+        self.all_steps = training.steps or 1
         self.horizon = horizon
         self.steps_per_batch = steps_per_batch
         self.register_buffer("levels", torch.tensor(list(quantile_levels)), persistent=False)
@@ -119,28 +120,47 @@ class NetworkTraining(LightningModule):
         self.steps = 0
         self.curve: list[tuple[float, float, float]] = []
 
+    def begin(self, batch: Batch) -> None:
+        """Put the anchor where least squares has it for windows of training, from all their origins."""
+        network = self.network
+        values, _, cutoffs, covariates = batch
+        targets, counted = self._labels(batch, ALL)
+        patches = network.read(values[:, : values.shape[1] - self.horizon], cutoffs, covariates)
+        ready = _ready(patches.ends.scale, patches.ends.count, network.context_length).unsqueeze(-1)
+        network.anchor.solve(patches.ends, patches.seasons, targets, torch.where(ready, counted, 0.0))
+
     def loss(self, batch: Batch, origins: slice) -> Tensor:
         """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches."""
-        network, (values, counted, cutoffs, covariates) = self.network, batch
-        P, reach, context = network.patch_length, network.decoder.reach, values.shape[1] - self.horizon
-        # The labels of an origin are the steps after its patch.
-        after = slice(P, context + reach)
-        targets = values[:, after].unfold(1, reach, P)[:, origins]  # (B, n, reach)
-        counted = counted[:, after].unfold(1, reach, P)[:, origins]
+        network, (values, _, cutoffs, covariates) = self.network, batch
+        targets, counted = self._labels(batch, origins)
         led = targets if self.training else None
-        scaled = network.scaled(values[:, :context], cutoffs, origins, led, covariates)
-        ready = (scaled.scale > 0) & (scaled.count.unsqueeze(-1) >= min(LEAST_READ, context))
+        context = values[:, : values.shape[1] - self.horizon]
+        scaled = network.scaled(context, cutoffs, origins, led, covariates)
+        scale = scaled.scale.squeeze(-1)
+        ready = _ready(scale, scaled.count, context.shape[1]).unsqueeze(-1)
         weights = torch.where(ready, counted, 0.0)
         targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
+        if network.recipe.loss == "squared":
+            return squared(scaled.quantiles, targets, weights, self.levels, network.median)
         return pinball(scaled.quantiles, targets, weights, self.levels)
+
+    def _labels(self, batch: Batch, origins: slice) -> tuple[Tensor, Tensor]:
+        """Give the steps after the patches of origins, as the network reads them, and how much each counts, (B, n,
+        reach).
+        """
+        network, values = self.network, batch.values
+        P, reach, context = network.patch_length, network.decoder.reach, values.shape[1] - self.horizon
+        after = slice(P, context + reach)
+        targets, counted = (x[:, after].unfold(1, reach, P)[:, origins] for x in (values, batch.counted))
+        return network.units.read(targets), counted
 
     def training_step(self, batch: Batch) -> None:
         """Make one optimiser step for each of the batches in a batch of batches, until all steps are made."""
         optimizer, scheduler = cast("Any", (self.optimizers(), self.lr_schedulers()))
         for part in batch.parts(self.steps_per_batch):
-            if self.steps == self.training_options.steps:
+            if self.steps == self.all_steps:
                 return
-            self.network.decoder.progress = self.steps / self.training_options.steps
+            self.network.decoder.progress = self.steps / self.all_steps
             loss = self.loss(part, self._origins(part.values))
             self.manual_backward(loss)
             nn.utils.clip_grad_norm_(self.network.parameters(), self.training_options.clip)
@@ -157,6 +177,8 @@ class NetworkTraining(LightningModule):
 
     def _origins(self, values: Tensor) -> slice:
         """Give the origins to train on: all, or as many as the decoder bears, spread evenly up to the last."""
+        if self.network.recipe.origins == "last":
+            return LAST
         most = self.network.trained_origins
         origins = (values.shape[1] - self.horizon) // self.network.patch_length
         if most is None or origins <= most:
@@ -192,11 +214,16 @@ class NetworkTraining(LightningModule):
         cycle = torch.optim.lr_scheduler.OneCycleLR(
             optimizer,
             [group["lr"] for group in groups],
-            total_steps=self.training_options.steps + 1,
+            total_steps=self.all_steps + 1,
             pct_start=0.1,
             cycle_momentum=False,
         )
         return {"optimizer": optimizer, "lr_scheduler": cycle}
+
+
+def _ready(scale: Tensor, count: Tensor, context_length: int) -> Tensor:
+    """Whether enough was read up to each origin."""
+    return (scale > 0) & (count >= min(LEAST_READ, context_length))
 
 
 class BestWeights(Callback):

@@ -25,8 +25,9 @@ def shortened(forecaster: Forecaster) -> tuple[Forecaster, dict[str, int]]:
     short = type(forecaster)(**forecaster.get_params(deep=False))
     cut = {}
     for name, value in forecaster.get_params(deep=True).items():
-        most = _MOST.get(name.rpartition("__")[2])
-        if most is not None and type(value) is int and value > most:
+        last = name.rpartition("__")[2]
+        most, by_rule = _MOST.get(last), value is None and last in _LENGTHS
+        if most is not None and (by_rule or (type(value) is int and value > most)):
             cut[name] = most
     short.set_params(**cut, **({"verbose": 0} if takes(forecaster, "verbose") else {}))
     return short, cut

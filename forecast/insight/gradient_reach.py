@@ -98,7 +98,7 @@ def _fitted_norms(part: Sample) -> Tensor:
     tokens.requires_grad_()
     scaled = network.decode(patches, network.backbone(tokens), LAST)
     rows, scale = part.rows, scaled.scale[part.rows]
-    targets = part.targets[:, None, : network.decoder.reach] - scaled.anchor[rows]
+    targets = network.units.read(part.targets[:, None, : network.decoder.reach]) - scaled.anchor[rows]
     known = targets.isfinite() & (scale > 0)
     targets = targets / torch.where(scale > 0, scale, 1.0)
     levels = torch.special.ndtr(network.normal)

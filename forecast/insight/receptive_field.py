@@ -130,13 +130,16 @@ def _forecasts(part: Sample, whole: bool) -> tuple[Tensor, Tensor, Tensor]:
     with torch.no_grad():
         ends = part.patches().ends.at(LAST)
         location, divisor = ends.location, ends.divisor
-    x = ((part.values - location) / divisor).requires_grad_()
-    patches = network.read(location + divisor * x, part.cutoffs, part.covariates)
+    x = ((network.units.read(part.values) - location) / divisor).requires_grad_()
+    patches = network.read(network.units.give(location + divisor * x), part.cutoffs, part.covariates)
     held = _held(patches.ends)
     if whole:
         patches = replace(patches, ends=replace(held, last=patches.ends.last), before=_held(patches.before))
     else:
-        patches = replace(patches, ends=held, before=_held(patches.before), recent=patches.recent.detach())
+        told = patches.seasons and patches.seasons.detach()
+        patches = replace(
+            patches, ends=held, before=_held(patches.before), recent=patches.recent.detach(), seasons=told
+        )
     scaled = network.decode(patches, network.backbone(network.tokens(patches)), LAST)
     median = scaled.quantiles[..., int(network.normal.abs().argmin())] + scaled.anchor / divisor.unsqueeze(-1)
     return x, median.squeeze(1)[part.rows], ends.scale.squeeze(1)[part.rows] > 0

@@ -33,6 +33,8 @@ from forecast.nn.decoders import (
     Recursive,
 )
 from forecast.nn.network import ForecastNetwork
+from forecast.nn.recipe import Recipe
+from forecast.nn.units import Units
 
 __all__ = [
     "BACKBONES",
@@ -55,8 +57,10 @@ __all__ = [
     "Identity",
     "Linear",
     "MinGRU",
+    "Recipe",
     "Recursive",
     "Transformer",
+    "Units",
     "VanillaTransformer",
     "WaveNet",
 ]

@@ -14,3 +14,12 @@ def pinball(quantiles: Tensor, targets: Tensor, weights: Tensor, levels: Tensor)
     errors = targets.unsqueeze(-1) - quantiles  # (..., H, Q)
     losses = torch.maximum(levels * errors, (levels - 1) * errors).mean(-1)  # (..., H)
     return 2 * (losses * weights).sum() / weights.sum().clamp(min=1)
+
+
+def squared(quantiles: Tensor, targets: Tensor, weights: Tensor, levels: Tensor, middle: int) -> Tensor:
+    """Give the mean squared error of the level at place `middle`, plus the pinball loss of all others; as `pinball`."""
+    targets = torch.where(weights > 0, targets, 0.0)
+    errors = (targets - quantiles[..., middle]).square()
+    loss = (errors * weights).sum() / weights.sum().clamp(min=1)
+    others = [place for place in range(len(levels)) if place != middle]
+    return loss + pinball(quantiles[..., others], targets, weights, levels[others]) if others else loss

@@ -6,20 +6,25 @@ N token, D width, H horizon, Q quantile level.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from forecast.nn.anchor import Anchor
 from forecast.nn.backbones import Backbone, State
 from forecast.nn.covariates import CovariateReader, Covariates, KnownPath, Layout, Read
 from forecast.nn.decoders import Decoder
 from forecast.nn.patching import PatchEmbedding
+from forecast.nn.recipe import Recipe
 from forecast.nn.rollout import roll_out
 from forecast.nn.scaling import Running, of_windows, running
+from forecast.nn.seasons import Seasons, seasons, seasons_of_windows
+from forecast.nn.units import Units
 
 _STEPS_AHEAD = 4096  # that are read of what is known, at all origins of a window together: bounds memory in training
+_LEAST_STEP = 0.05  # of the standard deviation: a series that hardly ever moves from season to season may yet jump
 ALL = slice(None)
 LAST = slice(-1, None)
 
@@ -28,12 +33,15 @@ LAST = slice(-1, None)
 class Patches:
     """What is known at the ends of patches, each from the values up to it.
 
+    Values here are logarithms where the network reads those.
+
     Attributes
     ----------
     values, readable: (B, N, P).
     recent, recent_readable: (B, N, M), the last values that the linear path reads.
     ends, before: running statistics at the patches' ends and one patch earlier, (B, N).
     ordinals: calendar ordinals of the patches' last steps, (B, N).
+    seasons: what the seasons up to the patches' ends say; None where the recipe asks for nothing of them.
     covariates: what these say; None where the network reads none.
 
     """
@@ -45,6 +53,7 @@ class Patches:
     ends: Running
     before: Running
     ordinals: Tensor
+    seasons: Seasons | None = None
     covariates: Read | None = None
 
 
@@ -56,8 +65,9 @@ class Scaled:
     ----------
     quantiles: (B, n origins, reach, Q), not yet in order.
     anchor: (B, n origins, reach), the level from which each step is counted.
-    scale: (B, n origins, 1), running standard deviation; 0 where the series has not moved.
+    scale: (B, n origins, 1), of the recipe; 0 where the series has not moved.
     count: (B, n origins), values read up to each origin, of the last ones that scale it.
+    units: of the data, in which forecasts are given back.
 
     """
 
@@ -65,10 +75,11 @@ class Scaled:
     anchor: Tensor
     scale: Tensor
     count: Tensor
+    units: Units
 
     def in_units(self) -> Tensor:
         """Give the quantiles in the units of the data, in order."""
-        return (self.anchor.unsqueeze(-1) + self.scale.unsqueeze(-1) * self.quantiles).sort(dim=-1).values
+        return self.units.give((self.anchor.unsqueeze(-1) + self.scale.unsqueeze(-1) * self.quantiles).sort(-1).values)
 
 
 class LinearPath(nn.Module):
@@ -92,12 +103,13 @@ class LinearPath(nn.Module):
 class ForecastNetwork(nn.Module):
     """Quantiles of all steps from every origin of a window; the origins are the ends of its patches.
 
-    A step is counted from its anchor, a blend, learned for each step, of the running mean and the last value. To what
-    the decoder says of it are added a linear map of the last `linear_patches` patches (0 for none) and a spread that
-    starts as that of a normal distribution. Nothing that comes after an origin takes part in its forecast, neither in
-    the states nor in the scale. Mean and scale are those of the last `context_length` values, which is as many as there
-    are in a window of training: in a longer one, or a stream, they are the same from any origin. `season_length` is
-    that of the calendar; 1 for none. `layout` says which covariates are read; None for none.
+    A step is counted from its anchor, in units of the scale of the series; both are of the `recipe`. To what the
+    decoder says are added a linear map of the last patches, where the recipe asks for one, and a spread that starts as
+    that of a normal distribution. Nothing that comes after an origin takes part in its forecast, neither in the states
+    nor in the scale. Anchor and scale are of the last `context_length` values, which is as many as there are in a
+    window of training: in a longer one, or a stream, they are the same from any origin. `season_length` is that of the
+    calendar; 1 for none. `layout` says which covariates are read; None for none. `units` says how values are read, and
+    forecasts given back.
     """
 
     def __init__(
@@ -110,14 +122,18 @@ class ForecastNetwork(nn.Module):
         patch_length: int,
         context_length: int,
         season_length: int = 1,
-        linear_patches: int = 2,
         layout: Layout | None = None,
+        recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
+        units: Units = Units(),  # noqa: B008 (frozen)
     ):
         super().__init__()
         self.horizon = horizon
         self.patch_length = patch_length
         self.context_length = context_length
-        self.recent = max(1, linear_patches) * patch_length
+        self.season_length = season_length
+        self.recipe = recipe
+        self.units = units
+        self.recent = (recipe.linear_patches or 1) * patch_length
         self.median = min(range(len(quantile_levels)), key=lambda level: abs(quantile_levels[level] - 0.5))
         self.reader = None if layout is None else CovariateReader(layout, patch_length, context_length)
         beside = 0 if self.reader is None else self.reader.count
@@ -127,8 +143,8 @@ class ForecastNetwork(nn.Module):
         reach = self.decoder.reach
         ahead = 0 if self.reader is None else self.reader.ahead_count
         self.known_path = KnownPath(backbone.width, ahead, reach, len(quantile_levels)) if ahead else None
-        self.linear = LinearPath(self.recent, reach) if linear_patches else None
-        self.blend = nn.Parameter(torch.zeros(reach))  # half mean, half last value to begin with
+        self.linear = LinearPath(self.recent, reach) if recipe.linear_patches else None
+        self.anchor = Anchor(recipe.anchor, reach, season_length)
         levels = torch.tensor(list(quantile_levels), dtype=torch.float64)  # in float32 the outermost may become 1
         normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
@@ -151,8 +167,8 @@ class ForecastNetwork(nn.Module):
 
     def shortcuts(self) -> list[nn.Parameter]:
         """Give the parameters that lead past backbone and decoder: anchor, spread, linear paths."""
-        paths = [self.linear, None if self.known_path is None else self.known_path.linear]
-        return [self.blend, self.spread, *(p for path in paths if path is not None for p in path.parameters())]
+        paths = [self.anchor, self.linear, None if self.known_path is None else self.known_path.linear]
+        return [self.spread, *(p for path in paths if path is not None for p in path.parameters())]
 
     def scaled(
         self,
@@ -224,42 +240,60 @@ class ForecastNetwork(nn.Module):
 
     def read(self, values: Tensor, cutoffs: Tensor, covariates: Covariates | None = None) -> Patches:
         """Cut windows (B, T) into patches."""
-        P = self.patch_length
+        P, L = self.patch_length, self.context_length
         if values.shape[1] % P:
             raise ValueError(f"windows of {values.shape[1]} steps do not divide into patches of {P}")
         readable = values.isfinite()
-        values = torch.where(readable, values, 0.0)
-        ends = running(values, readable, memory=self.context_length, every=P)
+        values = self.units.read(torch.where(readable, values, 0.0))
+        ends = running(values, readable, memory=L, every=P)
+        told = seasons(values, readable, season=self.season_length, memory=L, every=P) if self._seasonal else None
+        ends = self._rescaled(ends, told)
         recent, recent_readable = (pad(x, (self.recent - P, 0)).unfold(1, self.recent, P) for x in (values, readable))
         tokens = values.shape[1] // P
         ordinals = cutoffs.unsqueeze(1) + torch.arange(1 - tokens, 1, device=cutoffs.device) * P
         patches, patches_readable = (x.unflatten(1, (tokens, P)) for x in (values, readable))
         beside = None if self.reader is None else self.reader.read(_given(covariates))
-        return Patches(patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, beside)
+        return Patches(patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, told, beside)
 
     def read_last(self, values: Tensor, ordinals: Tensor, covariates: Covariates | None = None) -> Patches:
         """Give the one patch that ends with the last of `values` (B, reading), at `ordinals` (B,)."""
         P, L = self.patch_length, self.context_length
         readable = values.isfinite()
-        values = torch.where(readable, values, 0.0)
-
+        values = self.units.read(torch.where(readable, values, 0.0))
         patch, patch_readable = (x[:, -P:].unsqueeze(1) for x in (values, readable))
         recent, recent_readable = (x[:, -self.recent :].unsqueeze(1) for x in (values, readable))
-        both = of_windows(*(x[:, -L - P :].unfold(1, L, P) for x in (values, readable)))  # (B, 2)
+        windows = [x[:, -L - P :].unfold(1, L, P) for x in (values, readable)]  # (B, 2, L)
+        told = seasons_of_windows(*windows, season=self.season_length) if self._seasonal else None
+        both = self._rescaled(of_windows(*windows), told)
         ends, before = both.at(LAST), both.at(slice(1))
+        told = told and told.at(LAST)
         beside = None if self.reader is None else self.reader.read_last(_given(covariates))
-        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals.unsqueeze(1), beside)
+        ordinals = ordinals.unsqueeze(1)
+        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals, told, beside)
+
+    @property
+    def _seasonal(self) -> bool:
+        return self.recipe.scale == "step" or self.anchor.seasonal
+
+    def _rescaled(self, ends: Running, told: Seasons | None) -> Running:
+        """Give the statistics with the location and scale of the recipe."""
+        if self.recipe.scale == "none":
+            return replace(ends, location=torch.zeros_like(ends.location), scale=torch.ones_like(ends.scale))
+        if self.recipe.scale == "deviation" or told is None:
+            return ends
+        step = torch.where(told.step > 0, torch.maximum(told.step, _LEAST_STEP * ends.scale), ends.scale)
+        return replace(ends, scale=torch.where(ends.scale > 0, step, 0.0))
 
     def tokens(self, patches: Patches) -> Tensor:
         """Give the tokens (B, N, D) that the backbone reads."""
         beside = None if patches.covariates is None else patches.covariates.tokens
-        return self.embedding(patches.values, patches.readable, patches.ends, patches.before, patches.ordinals, beside)
+        parts = patches.values, patches.readable, patches.ends, patches.before, patches.ordinals
+        return self.embedding(*parts, beside=beside)
 
     def decode(self, patches: Patches, states: Tensor, origins: slice, targets: Tensor | None = None) -> Scaled:
         """Give the forecasts from the chosen origins of patches and their states (B, N, D)."""
         ends = patches.ends.at(origins)
-        blend = self.blend.sigmoid()
-        anchor = blend * ends.last.unsqueeze(-1) + (1 - blend) * ends.location.unsqueeze(-1)  # (B, n, reach)
+        anchor = self.anchor(ends, patches.seasons and patches.seasons.at(origins))  # (B, n, reach)
         shift = torch.zeros_like(anchor) if self.linear is None else self.linear(patches)[:, origins]
         shift = shift.unsqueeze(-1)  # (B, n, reach, 1), or with Q
         if self.known_path is not None and self.reader is not None and patches.covariates is not None:
@@ -267,9 +301,9 @@ class ForecastNetwork(nn.Module):
             shift = shift + self.known_path(states[:, origins], ahead)
         if targets is not None:  # in the units of what the decoder gives
             said = shift[..., min(self.median, shift.shape[-1] - 1)]
-            targets = ((targets - anchor) / ends.divisor.unsqueeze(-1) - said).detach()
+            targets = ((self.units.read(targets) - anchor) / ends.divisor.unsqueeze(-1) - said).detach()
         quantiles = self.decoder(states, origins, targets=targets).to(anchor.dtype)
-        return Scaled(quantiles + shift + self.spread, anchor, ends.scale.unsqueeze(-1), ends.count)
+        return Scaled(quantiles + shift + self.spread, anchor, ends.scale.unsqueeze(-1), ends.count, self.units)
 
 
 def _given(covariates: Covariates | None) -> Covariates:

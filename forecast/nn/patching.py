@@ -23,6 +23,7 @@ class PatchEmbedding(nn.Module):
 
     def __init__(self, patch_length: int, width: int, season_length: int, beside: int = 0):
         super().__init__()
+        self.width = width
         self.season_length = season_length
         self.harmonics = min(_HARMONICS, season_length // 2)
         features = 2 * patch_length + 2 + 2 * self.harmonics + beside

@@ -215,7 +215,7 @@ class Streams:
 
 def _nothing_read(network: ForecastNetwork, count: int) -> dict[str, Any]:
     """Give the state of sequences of which nothing was read."""
-    like, P = network.blend, network.patch_length
+    like, P = network.spread, network.patch_length
     numbers = torch.zeros(count, dtype=torch.int64, device=like.device)
     # Phase after phase, each with all sequences: what belongs together in a batch stays together.
     phases = network.backbone.init_state(P * count)
@@ -223,7 +223,7 @@ def _nothing_read(network: ForecastNetwork, count: int) -> dict[str, Any]:
         "values": like.new_full((count, network.reading), torch.nan),
         "seen": numbers,
         "ordinals": numbers.clone(),
-        "newest": like.new_zeros(count, network.embedding.linear.out_features),
+        "newest": like.new_zeros(count, network.embedding.width),
         "phases": map_state(lambda x: x.unflatten(0, (P, count)).transpose(0, 1).clone(), phases),
     }
     if network.reader is not None:

@@ -405,7 +405,7 @@ class StepBlind(Doubtful):
 def test_a_step_that_does_not_see_the_newest_value_is_caught(monkeypatch):
     network = network_of(LSTM(width=8), Speaks(module="StepBlind"))
     with torch.no_grad():
-        network.blend.fill_(-torch.inf)  # the anchor is the mean: hold it, and nothing but the decoder moves
+        network.anchor.weights.zero_()  # the anchor is the mean: hold it, and nothing but the decoder moves
     monkeypatch.setattr(
         "forecast.nn.network.running",
         lambda values, readable, **how: Running(

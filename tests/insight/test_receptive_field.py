@@ -46,7 +46,7 @@ def test_shares_sum_to_one_and_steps_are_the_first_the_middle_and_the_last(fitte
 
 
 def bumped(network, values, cutoffs, lag, by, whole):
-    """Medians after the value at a lag is raised by so many scales, statistics as they were."""
+    """Medians after the value at a lag is raised by so many scales, location and scale as they were."""
     patches = network.read(values, cutoffs)
     ends = patches.ends.at(LAST)
     moved = pad(torch.full((1, 1), by * float(ends.scale)), (values.shape[1] - 1 - lag, lag))
@@ -56,7 +56,8 @@ def bumped(network, values, cutoffs, lag, by, whole):
         recent[:, -1] = pad(moved, (network.recent, 0))[:, -network.recent :]
         last = patches.ends.last.clone()
         last[:, -1] += moved[:, -1]
-        patches = replace(patches, recent=patches.recent + recent, ends=replace(patches.ends, last=last))
+        told = network.read(values + moved, cutoffs).seasons
+        patches = replace(patches, recent=patches.recent + recent, ends=replace(patches.ends, last=last), seasons=told)
     scaled = network.decode(patches, network.backbone(network.tokens(patches)), LAST)
     return (scaled.quantiles[..., 4] + scaled.anchor / scaled.scale).squeeze()
 

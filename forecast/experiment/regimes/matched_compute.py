@@ -82,7 +82,7 @@ class MatchedCompute(Regime):
             return None
         prices = prices_of(Seconds.read(store.folder_of(key)).table)
         held = networks(case.forecasters)
-        given = {label: one.network.training.steps for label, one in held.items()}
+        given = {label: one.network.outline(case.panel).steps for label, one in held.items()}
         seconds = {label: prices[label].of(steps) for label, steps in given.items()}
         target = seconds[self.of] if self.of else median(seconds.values())
         steps = {label: round((target - price.fixed) / price.step) for label, price in prices.items()}

@@ -1,0 +1,115 @@
+"""The training of one network by lightning: its windows, its steps, its checkpoint, and what comes out of it."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lightning.pytorch import Callback, Trainer
+
+from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
+from forecast.checkpoint import Checkpoint, fit_of
+from forecast.data import WindowDataModule
+from forecast.frame import Panel
+from forecast.nn import ForecastNetwork
+from forecast.progress import Bar
+from forecast.schedule import Schedule, trainer_arguments
+from forecast.training import BestWeights, NetworkTraining, Told, check_trainer
+
+if TYPE_CHECKING:
+    from forecast.neural import NeuralForecaster
+
+_SAMPLE = 512  # training windows by which the anchor is set
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained network, its best loss on the validation windows, None without, and its learning curve."""
+
+    network: ForecastNetwork
+    validation_loss: float | None
+    losses: np.ndarray
+
+
+class Fitting:
+    """Trains networks of a forecaster that has taken its shape from a panel, one after the other.
+
+    A network starts from random weights, or from those that `weights` puts into it; `checkpoint` is the folder of its
+    state, if it keeps one. It is removed by `done`.
+    """
+
+    def __init__(self, forecaster: "NeuralForecaster", panel: Panel, validation_length: int):
+        self.forecaster = forecaster
+        self.panel = panel
+        self.validation_length = validation_length
+        self.options = replace(forecaster.training, steps=forecaster.steps_)
+        self.states: list[Checkpoint] = []
+
+    def train(
+        self,
+        seed: int,
+        label: str,
+        build: Callable[[], ForecastNetwork],
+        weights: Callable[[ForecastNetwork], None] | None,
+        checkpoint: str | Path | None,
+    ) -> Trained:
+        """Train the network that `build` gives, with the seed of weights, windows and dropout."""
+        forecaster, options = self.forecaster, self.options
+        data, schedule = self._data(seed, in_parts=self.validation_length > 0 or checkpoint is not None)
+        bar = Bar(label, forecaster.steps_, "steps") if forecaster.verbose else None
+        with ONE_FIT, seeded(seed), computing(options.threads), switches(), quiet(forecaster.verbose):
+            network = build()
+            module = NetworkTraining(
+                network,
+                options,
+                horizon=forecaster.horizon,
+                quantile_levels=forecaster.quantile_levels,
+                steps_per_batch=schedule.steps,
+            )
+            if weights is None:
+                module.begin(data.sample(_SAMPLE))
+            else:
+                weights(network)
+            best = BestWeights(network, options.patience, first=schedule.epochs // 2)
+            callbacks: list[Callback] = [best] if bar is None else [best, Told(bar)]
+            if checkpoint is not None:
+                fit = fit_of(forecaster.get_params(deep=False), self.panel, network.state_dict())
+                state = Checkpoint(checkpoint, fit, module, best)
+                state.look()
+                callbacks.append(state)
+                self.states.append(state)
+            trainer = Trainer(**trainer_arguments(forecaster.trainer, schedule.epochs, callbacks))
+            check_trainer(trainer)
+            with interruptible(trainer), bar or nullcontext():
+                trainer.fit(module, datamodule=data)
+        network = network.cpu().float().eval()  # whatever the precision of training
+        return Trained(network, best.best if best.weights else None, np.array(module.curve))
+
+    def done(self) -> None:
+        """Remove the states of fits that are finished."""
+        for state in self.states:
+            state.remove()
+
+    def _data(self, seed: int, in_parts: bool) -> tuple[WindowDataModule, Schedule]:
+        forecaster, options = self.forecaster, self.options
+        across_series = forecaster.backbone_.across_series
+        group = len(self.panel) if across_series else 1
+        batch_size = max(1, options.batch_size // group) * group  # whole groups
+        values_per_step = batch_size * (forecaster.context_length_ + forecaster.horizon)
+        schedule = Schedule.of(options, forecaster.steps_, values_per_step, in_parts)
+        data = WindowDataModule(
+            self.panel,
+            context_length=forecaster.context_length_,
+            horizon=forecaster.horizon,
+            patch_length=forecaster.patch_length_,
+            batch_size=batch_size * schedule.steps,
+            batches=schedule.batches,
+            validation_length=self.validation_length,
+            embargo=options.embargo,
+            seed=seed,
+            across_series=across_series,
+            encoding=forecaster.encoding_,
+        )
+        return data, schedule

@@ -1,0 +1,94 @@
+"""The level from which each step of a forecast is counted: what is known without a network, blended step by step.
+
+B batch, N token, H horizon, M season length, K levels that are blended.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from forecast.nn.scaling import Running
+from forecast.nn.seasons import Seasons
+
+_LEVELS = {
+    "blend": ("last", "season", "profile"),
+    "last": ("last",),
+    "season": ("season",),
+    "mean": (),
+    "none": (),
+}
+_STRENGTH = 0.01  # of the ridge, in mean squares of the levels
+_FARTHEST = 50.0  # scaled values beyond it would decide for all others
+
+
+class Anchor(nn.Module):
+    """A level for each step: the running `"mean"`, the `"last"` value, that of the `"season"` before, or `"none"`, 0.
+
+    A `"blend"` moves the mean, for each step, towards the last value, the value at its place in the last season, and
+    the mean of the values at its place, by a weight of each. The weights begin where least squares puts them (`solve`),
+    and are learned on. Without a season, of length 1, there are the mean and the last value.
+    """
+
+    weights: Tensor
+
+    def __init__(self, kind: str, reach: int, season_length: int):
+        super().__init__()
+        self.learned = kind == "blend"
+        self.counted = kind != "none"
+        self.levels = _LEVELS[kind] if season_length > 1 or not self.learned else ("last",)
+        self.season_length = season_length
+        self.reach = reach
+        if self.learned:
+            self.weights = nn.Parameter(torch.full((reach, len(self.levels)), 1 / (1 + len(self.levels))))
+        else:
+            self.register_buffer("weights", torch.ones(reach, len(self.levels)), persistent=False)
+
+    @property
+    def seasonal(self) -> bool:
+        """Whether it reads what the seasons say."""
+        return bool({"season", "profile"} & set(self.levels))
+
+    def forward(self, ends: Running, seasons: Seasons | None) -> Tensor:
+        """Give the level of each step, (B, N, reach)."""
+        if not self.counted:
+            return torch.zeros_like(ends.location).unsqueeze(-1).expand(-1, -1, self.reach)
+        levels = self._levels(ends, seasons)
+        moved = ends.location.unsqueeze(-1).expand(-1, -1, self.reach)
+        for level, weight in zip(levels, self.weights.unbind(-1), strict=True):
+            moved = moved + weight * level
+        return moved
+
+    @torch.no_grad()
+    def solve(self, ends: Running, seasons: Seasons | None, targets: Tensor, weights: Tensor) -> None:
+        """Take the weights of least squares, for each step by itself, in scaled units.
+
+        `targets` (B, N, reach) came true after each position; `weights` say how much each counts, 0 for not at all.
+        """
+        if not self.learned:
+            return
+        location, divisor = ends.location.unsqueeze(-1), ends.divisor.unsqueeze(-1)
+        levels = torch.stack([self._scaled(level, divisor) for level in self._levels(ends, seasons)], dim=-1)
+        y = torch.where(weights > 0, self._scaled(targets - location, divisor), 0.0)
+        weighted = (levels * weights.unsqueeze(-1)).double()
+        gram = torch.einsum("bnhk,bnhl->hkl", weighted, levels.double())
+        cross = torch.einsum("bnhk,bnh->hk", weighted, y.double())
+        # Where nothing is known of a step the ridge keeps it at the mean.
+        strength = _STRENGTH * gram.diagonal(dim1=1, dim2=2).mean(1) + 1e-6
+        ridge = strength[:, None, None] * torch.eye(len(self.levels), dtype=gram.dtype)
+        self.weights.copy_(torch.linalg.solve(gram + ridge, cross))
+
+    def _levels(self, ends: Running, seasons: Seasons | None) -> list[Tensor]:
+        """Give each level relative to the running mean, (B, N, reach) or (B, N, 1); 0 where it is not known."""
+        place = torch.arange(self.reach, device=ends.location.device) % self.season_length
+        location = ends.location.unsqueeze(-1)
+        levels = []
+        for name in self.levels:
+            if name == "last":
+                levels.append(ends.last.unsqueeze(-1) - location)
+                continue
+            assert seasons is not None
+            level = (seasons.last if name == "season" else seasons.profile) - location
+            levels.append(torch.where(level.isfinite(), level, 0.0)[..., place])
+        return levels
+
+    def _scaled(self, level: Tensor, divisor: Tensor) -> Tensor:
+        return (level / divisor).clamp(-_FARTHEST, _FARTHEST).expand(-1, -1, self.reach)
