@@ -8,10 +8,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from lightning.pytorch import Trainer
+
+if TYPE_CHECKING:  # a forecast borrows too, and has no trainer
+    from lightning.pytorch import Trainer
 
 ONE_FIT = RLock()  # what a fit borrows is shared by all threads: fits of the others wait
 
@@ -47,20 +50,25 @@ def computing(threads: int | None) -> Iterator[None]:
 @contextmanager
 def switches() -> Iterator[None]:
     """Give back what lightning's `deterministic` and `benchmark` set for the whole process; let gradients be there."""
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    before = _determinism()
     benchmark, workspace = torch.backends.cudnn.benchmark, os.environ.get("CUBLAS_WORKSPACE_CONFIG")
     try:
         with torch.inference_mode(False), torch.enable_grad():
             yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        if _determinism() != before:  # since torch imports its compiler to set them, which takes a second
+            torch.use_deterministic_algorithms(before[0], warn_only=before[1])
         torch.backends.cudnn.benchmark = benchmark
         if workspace is None:
             os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
 
 
+def _determinism() -> tuple[bool, bool]:
+    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+
+
 @contextmanager
-def interruptible(trainer: Trainer) -> Iterator[None]:
+def interruptible(trainer: "Trainer") -> Iterator[None]:
     """Let Ctrl-C through as what it is: lightning would exit the process with it, and leave the signal ignored."""
     handler = signal.getsignal(signal.SIGINT)
     try:

@@ -17,6 +17,7 @@ from forecast.nn import ForecastNetwork
 from forecast.progress import Bar
 from forecast.schedule import Schedule, trainer_arguments
 from forecast.training import BestWeights, NetworkTraining, Told, check_trainer
+from forecast.trust import trust_in
 
 if TYPE_CHECKING:
     from forecast.neural import NeuralForecaster
@@ -86,6 +87,12 @@ class Fitting:
                 trainer.fit(module, datamodule=data)
         network = network.cpu().float().eval()  # whatever the precision of training
         return Trained(network, best.best if best.weights else None, np.array(module.curve))
+
+    def trust_in(self, network: ForecastNetwork) -> float:
+        """Give how far a trained network is to be heard, by the validation windows; 1 without any."""
+        data, _ = self._data(self.forecaster.seed, in_parts=False)
+        with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
+            return trust_in(network, data.val_dataloader(), self.forecaster.horizon)
 
     def done(self) -> None:
         """Remove the states of fits that are finished."""

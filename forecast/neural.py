@@ -26,15 +26,28 @@ from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork,
 from forecast.nn.members import together
 from forecast.nn.network import LAST
 from forecast.params import check_seed
-from forecast.sizes import PRESETS, Effort, Preset, context_by_rule, member_seeds, patch_by_rule, steps_by_rule
+from forecast.sizes import (
+    PRESETS,
+    Effort,
+    Preset,
+    context_by_ridge,
+    context_by_rule,
+    logarithms_help,
+    member_seeds,
+    patch_by_rule,
+    steps_by_rule,
+    width_by_rule,
+)
 from forecast.streaming import Stream
 from forecast.training import Training
 from forecast.warm_start import check_alike, take_weights
 from forecast.windows import groups_before, windows_before
 
-_PREDICTION_BATCH = 1024
+_PREDICTION_BATCH = 256  # windows: as much as a processor keeps near
 
-Transform = Literal["log"]
+_TOGETHER = 0.5  # share of the series that have values among those of validation
+
+Transform = Literal["log", "auto"]
 
 
 class Outline(NamedTuple):
@@ -54,19 +67,23 @@ class NeuralForecaster(Forecaster):
     Parameters
     ----------
     backbone: a name of `forecast.nn.BACKBONES`, such as `"lstm"`, `"tcn"`, `"transformer"`, or a config such as
-        `LSTM(width=64)`.
+        `LSTM(width=64)`. By its name it is 128 wide for more than 200,000 values, and else as wide as its config says.
     horizon: steps to forecast.
     decoder: a name of `forecast.nn.DECODERS`, or a config such as `Direct(dropout=0.2)`.
     preset: how much is spent where `training` does not say it: `"fast"` for a third of the steps of `"balanced"`,
         `"best"` for three networks of different seeds, whose forecasts are averaged.
     context_length: values that the network reads; None: 30 seasons, at most 720 values, at most half of the longest
-        series. Rounded up to whole patches.
+        series; `"auto"`: an eighth to twice as many, the longest context by which a linear map in closed form forecasts
+        nearly as well as by the best of them, before the rows of validation; it takes seconds. Rounded up to whole
+        patches.
     patch_length: values that make one token; None: about a fifteenth of the context, a whole part of a season or whole
         seasons.
     season_length: None for that of the calendar.
     recipe: how values are scaled and from where forecasts are counted, the same for all backbones.
     transform: `"log"` to read and forecast logarithms, for positive series whose swings grow with their level; values
-        below the smallest positive one of the fit are read as that. None for values as they are.
+        below the smallest positive one of the fit are read as that. `"auto"`: logarithms where all values before the
+        rows of validation are above 0 and a linear map in closed form forecasts clearly better by them. None for values
+        as they are.
     nonnegative: whether no forecast is below 0, as for counts.
     graph: which series read which, for a backbone that reads across series, such as `"graph_transformer"`: a frame with
         two columns of ids, or a list of pairs of ids, the series that reads before the one that is read. Where two read
@@ -117,7 +134,7 @@ class NeuralForecaster(Forecaster):
         *,
         decoder: str | Decoder = "direct",
         preset: Preset = "balanced",
-        context_length: int | None = None,
+        context_length: int | Literal["auto"] | None = None,
         patch_length: int | None = None,
         season_length: int | None = None,
         recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
@@ -243,6 +260,7 @@ class NeuralForecaster(Forecaster):
             trained.append(fitting.train(seed, label, self._member, weights, folder))
         fitting.done()
         self.network_ = together([one.network for one in trained])
+        self.network_.trust.fill_(fitting.trust_in(self.network_))
         validated = [one.validation_loss for one in trained if one.validation_loss is not None]
         self.validation_loss_ = sum(validated) / len(validated) if validated else None
         self.losses_ = trained[0].losses
@@ -324,6 +342,8 @@ class NeuralForecaster(Forecaster):
     def _backbone(self, panel: Panel) -> Backbone:
         """Give the config to build, which is told of the series and of who reads whom if it reads across them."""
         config = _config(self.backbone, "backbone", BACKBONES, Backbone)
+        if isinstance(self.backbone, str) and (width := width_by_rule(panel)):
+            config = replace(config, width=width)  # type: ignore[call-arg] (all configs have one)
         if config.across_series:
             edges = {} if self.graph is None else {"edges": edges_of(self.graph, panel)}
             return replace(config, series=len(panel), **edges)  # type: ignore[arg-type]
@@ -336,14 +356,25 @@ class NeuralForecaster(Forecaster):
         return config
 
     def _lengths(self, panel: Panel) -> tuple[int, int]:
-        """Give patch and context length, as asked for or by the rule of the docstring."""
-        for name in ("patch_length", "context_length"):
-            if getattr(self, name) is not None:
-                check_positive(**{name: getattr(self, name)})
-        season = self.season_length_
-        context = self.context_length or context_by_rule(panel, season, self.horizon)
-        patch = self.patch_length or patch_by_rule(season, context)
-        return patch, -(-context // patch) * patch
+        """Give patch and context length, as asked for or by the rules of the docstring."""
+        season, context = self.season_length_, self.context_length
+        if self.patch_length is not None:
+            check_positive(patch_length=self.patch_length)
+        if context is None or context == "auto":
+            length = context_by_rule(panel, season, self.horizon)
+            if context == "auto":
+                length = context_by_ridge(self._training_rows(panel), season, self.horizon, length)
+        elif isinstance(context, str):
+            raise ValueError(f"`context_length` is {context!r}; allowed: a whole number of 1 or more, 'auto', or None")
+        else:
+            check_positive(context_length=context)
+            length = context
+        patch = self.patch_length or patch_by_rule(season, length)
+        return patch, -(-length // patch) * patch
+
+    def _training_rows(self, panel: Panel) -> Panel:
+        """Give the rows among which the labels of training lie."""
+        return panel.until(last_to_train(panel, self._validation_length(panel)) - self.training.embargo)
 
     def _effort(self) -> Effort:
         if self.preset not in PRESETS:
@@ -355,7 +386,11 @@ class NeuralForecaster(Forecaster):
         if self.transform is None:
             return None
         if self.transform not in get_args(Transform):
-            raise ValueError(f"`transform` is {self.transform!r}; allowed: 'log', or None")
+            raise ValueError(f"`transform` is {self.transform!r}; allowed: 'log', 'auto', or None")
+        if self.transform == "auto":
+            sizes = self.season_length_, self.horizon, self.context_length_
+            if not logarithms_help(self._training_rows(panel), *sizes):
+                return None
         positive = panel.values[panel.values > 0]
         if not len(positive):
             raise ValueError(f"`transform` is {self.transform!r}, and no value of the frame is above 0: leave it out")
@@ -369,9 +404,11 @@ class NeuralForecaster(Forecaster):
                     f"`validation_length` is {asked}; allowed: 0, or at least the horizon of {self.horizon} steps"
                 )
             return asked
-        # Series too short to give up a horizon keep it: early stopping is worth less than the newest data.
-        tenth = int(panel.lengths.max()) // 10
-        return min(14 * self.horizon, tenth) if tenth >= self.horizon else 0
+        # Series too short to give up two horizons keep them: early stopping is worth less than the newest data. Nor do a few
+        # series that end later than most stand for all of them.
+        length = min(14 * self.horizon, int(panel.lengths.max()) // 10)
+        together = np.mean(panel.last > panel.last.max() - length)
+        return length if length >= 2 * self.horizon and together >= _TOGETHER else 0
 
 
 def _config(given, argument: str, known: Mapping[str, type], kind: type):

@@ -1,23 +1,39 @@
 """What a network's sizes are where nobody says them: how far it reads, in which patches, and how long it is trained.
 
-Rules for any frequency, length and number of series; the table of them is in docs/choosing-a-model.md.
+Rules for any frequency, length and number of series; the table of them is in docs/choosing-a-model.md. How far it
+reads, and whether logarithms, can also be asked of a linear map in closed form, which answers in seconds. L context, W
+windows, H horizon.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log
 from typing import Literal
 
 import numpy as np
 
 from forecast.frame import Panel
+from forecast.origins import Origins
+from forecast.ridge import ALPHAS, BLOCKS, Pairs, Ridge, pairs_of, scattered, window_ends
 
 Preset = Literal["fast", "balanced", "best"]
 
 _SEASONS = 30  # of context
 _VALUES = 720  # of context, if that holds
 _LEAST_SEASONS = 2
+_PARTS = (1 / 8, 1 / 4, 1 / 2, 1, 2)  # of the context by rule: those that a ridge regression judges
+_LEAST_VALUES = 8  # of them
+_WINDOWS = 8000  # most that it learns from
+_NEARLY = 1.01  # as good as the best: the rule stands where no other is better beyond chance
+_CLEARLY = 0.98  # logarithms are less robust than values: what they gain should be no chance
+_LEAST_STEP = 0.05  # of the standard deviation, as a unit: a series that hardly ever moves may yet jump
+_LARGEST_EXPONENT = 80.0  # of what float32 can hold
 _TOKENS = 15  # that a context is cut into
-_ENOUGH = 5000  # observed values from which on all steps are made
+_LONG = 24  # steps of a season: a day of hours is read at once
+_ENOUGH = 5_000  # observed values from which on all steps are made
+_MUCH = 100_000  # from which on more are
 _FEWEST = 100  # steps
+_MANY = 200_000  # observed values that a network is made wider for
+_WIDE = 128
 
 
 @dataclass(frozen=True)
@@ -38,19 +54,76 @@ def context_by_rule(panel: Panel, season: int, horizon: int) -> int:
     return max(1, min(seasons * season, (longest - horizon) // 2))
 
 
+def context_by_ridge(panel: Panel, season: int, horizon: int, rule: int) -> int:
+    """Give the context nearest to the rule of those by which ridge regression forecasts about as well as by the best.
+
+    Asked are an eighth to twice the rule, in whole seasons, and at most half of the longest series. A shorter series is filled up with its first value. The errors are mean absolute ones, in units of each series, in blocks of
+    time that were left out. The rule is kept where series are too short to say anything else. `panel` holds what may be
+    learned from; in which order its series come is of no effect.
+    """
+    candidates = _candidates(season, rule, most=(int(panel.lengths.max(initial=0)) - horizon) // 2)
+    if len(candidates) < 2:
+        return rule
+    panel = _sorted(panel)
+    ends = scattered(window_ends(panel, candidates[0], horizon), _WINDOWS)
+    pairs = pairs_of(panel, ends, candidates[-1], horizon)
+    if not _judged(pairs):
+        return rule
+    ridge = Ridge(pairs)
+    errors = [min(float(np.abs(ridge.left_out(alpha, length)).mean()) for alpha in ALPHAS) for length in candidates]
+    near = [length for length, error in zip(candidates, errors, strict=True) if error <= _NEARLY * min(errors)]
+    return min(near, key=lambda length: _apart(length, rule))
+
+
+def logarithms_help(panel: Panel, season: int, horizon: int, context: int) -> bool:
+    """Whether ridge regression forecasts clearly better by logarithms: by 2 % over all, and in most blocks of time.
+
+    Taken back to values, in units of each series' mean absolute step from season to season; in blocks of time that were
+    left out. Never where a value is not above 0. It reads two seasons, which say it as well as a long context does.
+    `panel` as for `context_by_ridge`.
+    """
+    if not len(panel) or not all((values[observed] > 0).all() for values, observed in panel):
+        return False
+    panel = _sorted(panel)
+    length = min(context, max(_LEAST_SEASONS * season, _LEAST_VALUES), _VALUES)
+    ends = scattered(window_ends(panel, length, horizon), _WINDOWS)
+    pairs = pairs_of(panel, ends, length, horizon)
+    if not _judged(pairs):
+        return False
+    ridge = Ridge(pairs)
+    units = _seasonal_steps(panel, pairs.origins, season)
+    as_they_are = _errors(pairs, ridge, units)
+    floor = panel.values[panel.values > 0].min()
+    pairs = pairs_of(replace(panel, values=np.log(np.maximum(panel.values, floor))), ends, length, horizon)
+    by_logarithms = _errors(pairs, Ridge(pairs), units, logarithm=True)
+    better = [by_logarithms[part].mean() < as_they_are[part].mean() for part in ridge.parts]
+    return bool(by_logarithms.mean() < _CLEARLY * as_they_are.mean()) and sum(better) >= BLOCKS - 1
+
+
 def patch_by_rule(season: int, context: int) -> int:
-    """Give about a fifteenth of a context: a season, whole seasons, or a whole part of one."""
-    wanted = max(1.0, context / _TOKENS)
-    parts = [season // k for k in range(1, season + 1) if season % k == 0]
-    whole = [season * k for k in range(2, int(wanted / season) + 2)]
-    most = max(1, context // 2)
-    return min((patch for patch in parts + whole if patch <= most), key=lambda patch: _apart(patch, wanted))
+    """Give about a fifteenth of a context: whole seasons, or a whole part of one that is long or hardly in it."""
+    wanted = context / _TOKENS
+    divided = season > _LONG or 2 * season > context
+    parts = [season // k for k in range(2, season + 1) if season % k == 0] if divided else []
+    whole = [season * k for k in range(1, max(1, round(wanted / season)) + 1)]
+    fitting = [patch for patch in parts + whole if patch <= max(1, context // 2)]
+    return min(fitting, key=lambda patch: abs(log(patch / wanted)), default=1)
+
+
+def width_by_rule(panel: Panel) -> int | None:
+    """Give the width of a network for very many values; None where that of its config will do."""
+    return _WIDE if _observed(panel) > _MANY else None
 
 
 def steps_by_rule(panel: Panel, steps: int) -> int:
-    """Give how many of the steps are made: fewer where the data are too few to learn for long."""
-    observed = sum(int(observed.sum()) for _, observed in panel)
-    return max(min(steps, _FEWEST), round(steps * min(1.0, (observed / _ENOUGH) ** 0.5)))
+    """Give how many steps are made: fewer where data are too few to learn for long, up to twice as many for many."""
+    observed = _observed(panel)
+    share = min(1.0, (observed / _ENOUGH) ** 0.5) * min(2.0, max(1.0, (observed / _MUCH) ** (1 / 3)))
+    return max(min(steps, _FEWEST), round(steps * share))
+
+
+def _observed(panel: Panel) -> int:
+    return sum(int(observed.sum()) for _, observed in panel)
 
 
 def member_seeds(seed: int, members: int) -> list[int]:
@@ -59,5 +132,49 @@ def member_seeds(seed: int, members: int) -> list[int]:
     return [seed, *more]
 
 
-def _apart(patch: int, wanted: float) -> float:
-    return abs(float(np.log(patch / wanted)))
+def _candidates(season: int, rule: int, most: int) -> list[int]:
+    """Give whole seasons, of at least two seasons and eight values; rising."""
+    least = max(_LEAST_SEASONS, -(-_LEAST_VALUES // season))
+    most = min(most, 2 * _VALUES)  # two seasons may be more: bounds memory
+    seasons = {max(least, min(round(part * rule / season), most // season)) for part in _PARTS}
+    return sorted(count * season for count in seasons if count * season <= most)
+
+
+def _sorted(panel: Panel) -> Panel:
+    """Give the series in an order that does not hang on that in which they came."""
+    return panel.take(np.argsort(panel.ids.astype(str), kind="stable"))
+
+
+def _judged(pairs: Pairs) -> bool:
+    """Whether there are blocks of time to leave out."""
+    return len(np.unique(pairs.origins.cutoffs)) >= BLOCKS
+
+
+def _errors(pairs: Pairs, ridge: Ridge, units: np.ndarray, logarithm: bool = False) -> np.ndarray:
+    """Give the mean absolute error of each window in `units` (W,), by the strength of the least of them, (W,)."""
+    truth = (pairs.targets + pairs.last).astype("float64")
+    errors = []
+    for alpha in ALPHAS:
+        forecasts = truth - ridge.left_out(alpha) * pairs.scale[:, None]
+        if logarithm:
+            missed = np.exp(truth) - np.exp(np.minimum(forecasts, _LARGEST_EXPONENT))
+        else:
+            missed = truth - forecasts
+        errors.append(np.abs(missed).mean(axis=1) / units)
+    return min(errors, key=lambda error: float(error.mean()))
+
+
+def _seasonal_steps(panel: Panel, origins: Origins, season: int) -> np.ndarray:
+    """Give the mean absolute difference of two values a season apart in the series of each origin, (W,) float64.
+
+    It is at least a twentieth of the standard deviation; infinite where the series does not move.
+    """
+    steps = np.full(len(panel), np.inf)
+    for series in np.unique(origins.series):
+        rows = slice(panel.starts[series], panel.stops[series])
+        values = np.where(panel.observed[rows], panel.values[rows], np.nan).astype("float64")
+        apart = np.abs(values[season:] - values[:-season])
+        known = apart[np.isfinite(apart)]
+        step = max(known.mean() if len(known) else 0.0, _LEAST_STEP * float(np.nanstd(values)))
+        steps[series] = step or np.inf
+    return steps[origins.series]

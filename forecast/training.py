@@ -43,7 +43,8 @@ class Training:
     patience: validations of the second half without improvement after which training stops; None for never. "auto": 5
         where there are validations.
     validation_length: last steps of the data kept for validation; None for a tenth of the longest series, at most 14
-        times the horizon, and none where that is less than it; 0 for no validation, where the last weights are kept.
+        times the horizon, and none where that is less than two, or where most series end before; 0 for no validation,
+        where the last weights are kept.
     embargo: steps before those of validation, or else before the end of the data, in which no label of training lies;
         for targets that are made of m steps each, at least m - 1.
     threads: of the processor; None leaves torch's own choice. With two, networks of the default sizes train 1.2 times

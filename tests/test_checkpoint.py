@@ -287,8 +287,8 @@ def test_covariates_are_read_in_the_units_of_the_fit_that_is_gone_on_from():
         ({"quantile_levels": (0.1, 0.5, 0.9)}, r"was fitted with `quantile_levels` \(0\.1, 0\.2"),
         ({"backbone": GRU(width=8)}, "was fitted with `backbone` 'LSTM', and this is a fit with 'GRU'"),
         ({"decoder": "attention"}, "has another network: its weight `decoder.* is .*not there"),
-        ({"patch_length": 4}, "was fitted with `patch_length` 24, and this is a fit with 4"),
-        ({"season_length": 12, "patch_length": 24}, "was fitted with `season_length` 24, and this is a fit with 12"),
+        ({"patch_length": 4}, "was fitted with `patch_length` 2, and this is a fit with 4"),
+        ({"season_length": 12, "patch_length": 2}, "was fitted with `season_length` 24, and this is a fit with 12"),
         ({"calendar": ("weekday",)}, r"was fitted with `calendar` \(\), and this is a fit with \('weekday',\)"),
         (
             {"backbone": LSTM(width=16)},

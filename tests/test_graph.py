@@ -43,7 +43,11 @@ STAMPS = [FRAME["ds"].iloc[hour] for hour in (90, 130, 145)]
 
 def small(graph=None, steps=4, **changes) -> NeuralForecaster:
     backbone = changes.pop("backbone", GraphTransformer(width=8, heads=2))
-    options = {"context_length": 24, "patch_length": 6, "training": Training(steps=steps)} | changes
+    options = {
+        "context_length": 24,
+        "patch_length": 6,
+        "training": Training(steps=steps, validation_length=0),
+    } | changes
     return NeuralForecaster(backbone, HORIZON, graph=graph, **options)
 
 
@@ -154,7 +158,7 @@ def moved(fitted, name, cutoff) -> set[str]:
     """The series whose forecasts from a cutoff move with another's values before it."""
     wild = FRAME.assign(y=FRAME["y"].mask(FRAME["unique_id"].eq(name) & FRAME["ds"].le(cutoff), FRAME["y"] ** 2))
     before, after = fitted.predict(cutoffs=[cutoff]), fitted.predict(wild, cutoffs=[cutoff])
-    return set(before["unique_id"][~np.isclose(before["prediction"], after["prediction"], rtol=1e-5)])
+    return set(before["unique_id"][~np.isclose(before["prediction"], after["prediction"], rtol=3e-7)])
 
 
 def test_without_a_graph_every_series_moves_every_forecast(dense):
@@ -265,7 +269,7 @@ def test_a_forecaster_with_a_graph_keeps_the_manners_of_all_others(graph, tmp_pa
     assert ("graph=" in repr(pattern)) == (graph is not None)
     assert pattern.get_params()["graph"] is graph
     fitted = copied.fit(FRAME)
-    same(small().set_params(graph=graph, training=Training(steps=2)).fit(FRAME).predict(), fitted.predict())
+    same(small().set_params(graph=graph, training=pattern.training).fit(FRAME).predict(), fitted.predict())
     same(copy.deepcopy(fitted).predict(), fitted.predict())
     fitted.save(tmp_path)
     loaded = Forecaster.load(tmp_path)

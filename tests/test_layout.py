@@ -32,6 +32,11 @@ def test_what_needs_no_network_loads_no_torch(module):
     assert not {"torch", "lightning", "sklearn", "matplotlib"} & modules_after(f"import {module}")
 
 
+def test_what_a_forecast_is_made_of_loads_neither_lightning_nor_the_compiler_of_torch():
+    borrowing = "import forecast.streaming\nfrom forecast.borrowed import switches\nwith switches():\n    pass"
+    assert not {"lightning", "torch._dynamo", "matplotlib"} & modules_after(borrowing)
+
+
 def test_every_public_name_can_be_imported():
     for name in forecast.__all__:
         assert getattr(forecast, name) is not None

@@ -11,9 +11,8 @@ from forecast.history import GATHERED, blocks, carried_forward, history, last_va
 from forecast.origins import Origins
 from forecast.params import check_positive
 from forecast.quantiles import DECILES
+from forecast.ridge import ALPHAS, Ridge, pairs_of, window_ends
 
-_ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # candidates for the strength of the ridge
-_BLOCKS = 5  # blocks of time that are left out in turn
 _WINDOWS = 40_000  # most windows to fit on
 _LONGEST = 1440  # context where none is asked for
 _TINY = float(np.finfo("float32").tiny)
@@ -67,19 +66,11 @@ class NLinear(Forecaster):
         if self.alpha is not None and not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
             raise ValueError(f"`alpha` is {self.alpha!r}; allowed: a number of 0 or more, or None")
         self.context_length_ = self.context_length or max(1, min(max(14 * season, 32), _LONGEST, readable))
-        inputs, targets, units, cutoffs = self._windows(panel)
-        parts = _blocks_of_time(cutoffs)
-        moments = [_moments(inputs[part], targets[part]) for part in parts]
-        gram, cross = (np.sum(moment, axis=0) for moment in zip(*moments, strict=True))
-        alphas = _ALPHAS if self.alpha is None else (float(self.alpha),)
-        errors = {}
-        for alpha in alphas:
-            # Every window is forecast by a map that has not seen its block of time.
-            maps = [_ridge(gram - own_gram, cross - own_cross, alpha) for own_gram, own_cross in moments]
-            left_out = [targets[part] - inputs[part] @ weights for part, weights in zip(parts, maps, strict=True)]
-            errors[alpha] = np.concatenate(left_out)
+        ridge, units = self._ridge(panel)
+        alphas = ALPHAS if self.alpha is None else (float(self.alpha),)
+        errors = {alpha: ridge.left_out(alpha) for alpha in alphas}
         self.alpha_ = min(alphas, key=lambda alpha: float(np.abs(errors[alpha]).mean()))
-        self.weights_ = _ridge(gram, cross, self.alpha_)  # (L, H)
+        self.weights_ = ridge.weights(self.alpha_)  # (L, H)
         self.parameters_ = self.weights_.size
         moving = units > 0
         missed, units = errors[self.alpha_][moving], units[moving, None]
@@ -88,43 +79,24 @@ class NLinear(Forecaster):
         # Not the mean of the ratios: one window that hardly moves before a jump would outweigh all others.
         self.error_mean_ = (missed.sum(axis=0) / max(float(units.sum()), _TINY)).astype("float32")
 
-    def _windows(self, panel: Panel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Give windows with complete labels in order of time, (W, L) and (W, H), units of errors and cutoffs, (W,).
-
-        All but cutoffs are relative to the last value, and divided by the root mean square of their series' inputs.
-        """
+    def _ridge(self, panel: Panel) -> tuple[Ridge, np.ndarray]:
+        """Give the regression on all windows, or some where they are very many, and the units of their errors, (W,)."""
         length, horizon = self.context_length_, self.horizon
-        counts = np.maximum(panel.lengths - length - horizon + 1, 0)
-        if counts.sum() == 0:
+        ends = window_ends(panel, length, horizon)
+        if len(ends) == 0:
             which = int(panel.lengths.argmax())
             raise FrameError(
                 f"series {panel.id_of(which)!r}, the longest, has {panel.lengths[which]} rows; a context of {length} "
                 f"and a horizon of {horizon} need {length + horizon}: give longer series, or a smaller `context_length`"
             )
-        series = np.repeat(np.arange(len(panel)), counts)
-        offsets = np.arange(len(series)) - np.repeat(np.cumsum(counts) - counts, counts)
-        cutoffs = panel.first[series] + offsets + length - 1
         most = max(1, min(_WINDOWS, 8 * GATHERED // (length + horizon)))
-        chosen = np.argsort(cutoffs, kind="stable")[:: -(-len(series) // most)]
-        series, cutoffs = series[chosen], cutoffs[chosen]
-        origins = Origins(series, panel.starts[series] + cutoffs - panel.first[series] + 1, cutoffs)
-        windows = history(panel, origins, length)
-        labels = panel.at(series[:, None], cutoffs[:, None] + np.arange(1, horizon + 1))
-        usable = np.flatnonzero(np.isfinite(labels).all(axis=1) & np.isfinite(windows).any(axis=1))
-        if len(usable) == 0:
+        pairs = pairs_of(panel, ends.take(slice(None, None, -(-len(ends) // most))), length, horizon)
+        if len(pairs) == 0:
             raise FrameError(
                 f"no window of {length} + {horizon} rows has all its labels observed: give series with fewer missing "
                 "values, or a smaller `horizon`"
             )
-        origins, series = origins.take(usable), series[usable]
-        inputs = carried_forward(windows[usable])
-        last = inputs[:, -1:]
-        inputs, targets = inputs - last, labels[usable] - last
-        powers = np.bincount(series, np.square(inputs, dtype="float64").mean(axis=1), len(panel))
-        scales = np.sqrt(powers / np.maximum(np.bincount(series, minlength=len(panel)), 1))
-        scale = np.where(scales > 0, scales, 1.0)[series].astype("float32")
-        units = _units(panel, origins, inputs) / scale
-        return inputs / scale[:, None], targets / scale[:, None], units, origins.cutoffs
+        return Ridge(pairs), _units(panel, pairs.origins, pairs.inputs) / pairs.scale
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         parts = [self._forecast_block(panel, block) for block in blocks(origins)]
@@ -141,32 +113,9 @@ class NLinear(Forecaster):
         return points[:, :, None] + unit[:, :, None] * self.error_quantiles_, points + unit * self.error_mean_
 
 
-def _blocks_of_time(cutoffs: np.ndarray) -> list[np.ndarray]:
-    """Give the windows of each block, by position; `cutoffs` rise.
-
-    Windows of one cutoff stay together, so that it does not matter in which order the series came.
-    """
-    places = np.arange(len(cutoffs))
-    parts = np.array_split(places, min(_BLOCKS, len(places)))
-    bounds = np.unique(np.searchsorted(cutoffs, cutoffs[[part[0] for part in parts]]))
-    return np.split(places, bounds[1:]) if len(bounds) > 1 else parts
-
-
 def _units(panel: Panel, origins: Origins, inputs: np.ndarray) -> np.ndarray:
     """Give the standard deviation of each window, (M,) float64; of a constant one the history's mean step."""
     units = inputs.std(axis=1, dtype="float64")
     if (flat := units == 0).any():
         units[flat] = mean_steps(panel, origins.take(flat))
     return units
-
-
-def _moments(inputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give X'X (L, L) and X'Y (L, H): all that a ridge regression needs to know of a block of windows."""
-    inputs = inputs.astype("float64")
-    return inputs.T @ inputs, inputs.T @ targets
-
-
-def _ridge(gram: np.ndarray, cross: np.ndarray, alpha: float) -> np.ndarray:
-    """Give the weights (L, H) of a ridge regression without intercept, relative to the mean square of the inputs."""
-    strength = max(alpha * float(np.trace(gram)) / len(gram), 1e-9)
-    return np.linalg.solve(gram + strength * np.eye(len(gram)), cross).astype("float32")

@@ -7,7 +7,7 @@ import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from forecast.catalog.readers import KEYS, Reader, Strict
-from forecast.frame import Roles
+from forecast.frame import TARGET, Roles
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Periods = Annotated[int, Field(ge=1)]
@@ -70,7 +70,7 @@ def _one_role_each(roles: Roles) -> Roles:
 
 
 class Card(Strict):
-    """What is known about a data set; `roles` is what `check_frame` takes."""
+    """What is known about a data set; `roles` is what `check_frame` takes, `target` what the source calls `y`."""
 
     name: str = Field(pattern="^[a-z0-9_]+$")
     title: str
@@ -80,6 +80,7 @@ class Card(Strict):
     season_lengths: list[Periods] = Field(min_length=1)
     horizon: Periods
     series: Periods
+    target: str = TARGET
     roles: Annotated[Roles, AfterValidator(_one_role_each)] = Roles()
     embedded: Embedded | None = None
     download: Download | None = None

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +14,12 @@ from forecast.cli.answers import FAILED, answers, print_table, say
 from forecast.cli.progress import shown_progress
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from forecast.experiment.cost_results import CostResults
     from forecast.experiment.results import Results
+    from forecast.experiment.suite import SuiteResults
+    from forecast.experiment.work import Progress
 
 _TOLD = 10  # failed cells that are told one by one
 
@@ -21,6 +27,9 @@ _TOLD = 10  # failed cells that are told one by one
 def run(
     config: Annotated[str, typer.Argument(help="A YAML file, or the name of a shipped experiment, such as `default`.")],
     out: Annotated[Path | None, typer.Option(help="Folder of the results; results/<experiment> if not given.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="As the file has it under `quick`, into results/<experiment>-quick.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
 ) -> None:
     """Run an experiment, or go on with one that was stopped.
@@ -30,18 +39,33 @@ def run(
     (`type: module:Class`) are found in the current folder.
     """
     with answers():
-        from forecast.experiment.costs import is_on_costs, run_costs
-        from forecast.experiment.runner import run_experiment
         from forecast.experiment.work import Progress
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         with contextlib.ExitStack() as stack:
             progress = Progress() if quiet else stack.enter_context(shown_progress())
-            results = (run_costs if is_on_costs(config) else run_experiment)(config, out, progress)
+            results = _run(config, quick)(out, progress)
         _tell(results, quiet)
         if results.failures:
             raise typer.Exit(FAILED)
+
+
+def _run(config: str, quick: bool) -> "Callable[[Path | None, Progress], Results | CostResults | SuiteResults]":
+    """Give what runs a config file into a folder, by what kind it is of."""
+    from forecast.experiment.config import load_experiment
+    from forecast.experiment.costs import is_on_costs, load_costs, run_costs
+    from forecast.experiment.faults import ConfigError
+    from forecast.experiment.runner import run_experiment
+    from forecast.experiment.suite import holds_several, load_suite, run_suite
+
+    if is_on_costs(config):
+        if quick:
+            raise ConfigError(f"{config}: an experiment on costs has no `quick`; leave out `--quick`")
+        return partial(run_costs, load_costs(config))
+    if holds_several(config, quick=quick):
+        return partial(run_suite, load_suite(config, quick=quick))
+    return partial(run_experiment, load_experiment(config, quick=quick))
 
 
 def report(
@@ -53,8 +77,10 @@ def report(
     with answers():
         from forecast.experiment.costs import holds_costs, rebuild_costs
         from forecast.experiment.runner import rebuild
+        from forecast.experiment.suite import holds_suite, rebuild_suite
 
-        _tell((rebuild_costs if holds_costs(folder) else rebuild)(folder), quiet=False)
+        anew = rebuild_suite if holds_suite(folder) else rebuild_costs if holds_costs(folder) else rebuild
+        _tell(anew(folder), quiet=False)
 
 
 def inspect(
@@ -91,12 +117,14 @@ def datasets() -> None:
         print_table(catalog.table())
 
 
-def _tell(results: "Results | CostResults", quiet: bool) -> None:
+def _tell(results: "Results | CostResults | SuiteResults", quiet: bool) -> None:
     """Print what was found, what failed, and where the rest is."""
     from forecast.experiment.results import Results
+    from forecast.experiment.suite import SuiteResults
 
     if not quiet:
-        (_tell_scores if isinstance(results, Results) else _tell_costs)(results)  # type: ignore[arg-type]
+        ways = {Results: _tell_scores, SuiteResults: _tell_suite}
+        ways.get(type(results), _tell_costs)(results)  # type: ignore[arg-type]
     statuses = list(results.cells["status"])
     if unfinished := statuses.count("unfinished"):
         say(f"{unfinished} of {len(statuses)} cells are not finished: `forecast run` goes on with them")
@@ -112,17 +140,42 @@ def _tell(results: "Results | CostResults", quiet: bool) -> None:
 
 def _tell_scores(results: "Results") -> None:
     """Print verdicts and scores."""
-    import pandas as pd
-
-    shown = ["forecaster", "family", "skill", "mase", "wql", "coverage", "parameters", "fit_seconds", "seeds"]
-    ranked = results.summary.sort_values(by=["skill"], ascending=False, kind="stable")
     for dataset in results.summary["dataset"].unique():
         if dataset in results.verdicts:
             typer.echo(f"\n{results.verdicts[dataset]}\n")
         for name, one in results.audits.get(dataset, {}).items():
             if isinstance(one, str) or one.failed:
                 typer.echo(f"audit of {name}: {one if isinstance(one, str) else one.badge}\n")
-        print_table(pd.DataFrame(ranked.loc[ranked["dataset"] == dataset, shown]))
+        _print_scores(results.summary, results.published, {"dataset": dataset})
+
+
+def _tell_suite(results: "SuiteResults") -> None:
+    """Print verdicts and scores of each experiment."""
+    for label, verdicts in results.verdicts.items():
+        for verdict in verdicts:
+            typer.echo(f"\n{label}: {verdict}\n")
+        _print_scores(results.summary, results.published, {"experiment": label})
+
+
+def _print_scores(summary: "pd.DataFrame", published: "pd.DataFrame", where: "dict[str, Any]") -> None:
+    """Print the rows of one comparison, and if there are any the published figures beside them."""
+    import pandas as pd
+
+    from forecast.experiment.published import KEYS
+    from forecast.experiment.summary import SUMMARY
+
+    ((column, value),) = where.items()
+    here = pd.DataFrame(summary[summary[column] == value])
+    more = [name for name in here.columns if name not in (*SUMMARY, "experiment") and here[name].notna().any()]
+    shown = ["forecaster", "family", "skill", "mase", "wql", *more, "coverage", "parameters", "fit_seconds", "seeds"]
+    print_table(here.sort_values(by=["skill"], ascending=False, kind="stable").loc[:, shown])
+    if column not in published or value not in set(published[column]):
+        return
+    table = pd.DataFrame(published[published[column] == value]).dropna(axis="columns", how="all")
+    metrics = [name for name in table.columns if name not in (*KEYS, "experiment")]
+    typer.echo("\nbeside published figures, whose sources published.csv names:\n")
+    told = table.assign(ours=["here" if ours else "" for ours in table["ours"]])
+    print_table(told.loc[:, ["name", "ours", *metrics]].rename(columns={"ours": ""}))
 
 
 def _tell_costs(results: "CostResults") -> None:

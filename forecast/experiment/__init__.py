@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
     from forecast.experiment.store import StoreError
+    from forecast.experiment.suite import Suite, SuiteResults, load_suite, rebuild_suite, run_suite
 
 _HOMES = {
     "ConfigError": "faults",
@@ -19,12 +20,17 @@ _HOMES = {
     "Experiment": "config",
     "Results": "results",
     "StoreError": "store",
+    "Suite": "suite",
+    "SuiteResults": "suite",
     "load_costs": "costs",
     "load_experiment": "config",
+    "load_suite": "suite",
     "rebuild": "runner",
     "rebuild_costs": "costs",
+    "rebuild_suite": "suite",
     "run_costs": "costs",
     "run_experiment": "runner",
+    "run_suite": "suite",
 }
 
 __all__ = [
@@ -34,12 +40,17 @@ __all__ = [
     "Experiment",
     "Results",
     "StoreError",
+    "Suite",
+    "SuiteResults",
     "load_costs",
     "load_experiment",
+    "load_suite",
     "rebuild",
     "rebuild_costs",
+    "rebuild_suite",
     "run_costs",
     "run_experiment",
+    "run_suite",
 ]
 
 

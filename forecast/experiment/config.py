@@ -10,12 +10,15 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
+from forecast.evaluation.metrics import DEFAULTS, METRICS
 from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import canonical
 from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, unknown_datasets
 from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
 from forecast.experiment.forecasters import build_fallback, build_forecasters, build_plan
+from forecast.experiment.published import Published, misplaced
 from forecast.experiment.regimes import Regime, build_regime
+from forecast.experiment.variants import Variant, is_suite, variants_of
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
 
@@ -33,6 +36,7 @@ class FromFile(Strict):
 
     name: Name
     _source: Source | None = PrivateAttr(None)
+    _variant: Variant | None = PrivateAttr(None)
 
     @property
     def folder(self) -> Path:
@@ -47,7 +51,7 @@ class FromFile(Strict):
     def error(self, faults: list[Fault]) -> ConfigError:
         """Give the error that tells faults with their places in the file, or by field where there is no file."""
         if self._source:
-            return self._source.error(faults)
+            return self._source.error([self._variant.placed(one) for one in faults] if self._variant else faults)
         return ConfigError("\n".join(f"{'.'.join(map(str, fault.field))}: {fault.message}" for fault in faults))
 
     def sound(self, built: Any, faults: list[Fault]) -> Any:
@@ -73,6 +77,11 @@ class Experiment(FromFile):
         arguments of its constructor.
     fallback: a forecaster whose forecast is scored where one fails or forecasts no finite number, and counted: the name
         of a class, or `type` and arguments; none, for such a cell to fail.
+    metrics: names of `METRICS` that tables have beside those that they always have, such as `smape`.
+    standardised: whether tables have `mse` and `mae` of values z-scored by the rows that the first fit learns from, as
+        published tables of long horizons do; see `forecast.evaluation.standardised`. All else is in plain units.
+    published: figures of others, shown beside ours; see `Published`.
+    ledger: whether the long table of all forecasts is written once more, for people; cells hold the same.
     audit: whether each forecaster is audited once on a cut of each data set; see `forecast.audit`.
     context_lengths: at which every forecaster that has one is fitted anew, beside the comparison; none for no sweep.
     history_lengths: at which the cost of a prediction by each network is measured; none for no measurement.
@@ -87,6 +96,10 @@ class Experiment(FromFile):
     regime: str | dict[str, Any] = "as_given"
     forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
     fallback: str | dict[str, Any] | None = None
+    metrics: list[str] = Field([])
+    standardised: Annotated[bool, Field(strict=True)] = False
+    published: list[Published] = Field([])
+    ledger: Annotated[bool, Field(strict=True)] = True
     audit: Annotated[bool, Field(strict=True)] = True
     context_lengths: list[WholeNumber] = Field([])
     history_lengths: list[WholeNumber] = Field([])
@@ -111,13 +124,27 @@ class Experiment(FromFile):
             return given
         return {label: {} if arguments is None else arguments for label, arguments in given.items()}
 
-    @field_validator("seeds", "datasets", "context_lengths", "history_lengths")
+    @field_validator("metrics")
+    @classmethod
+    def _known(cls, given: list[str]) -> list[str]:
+        if unknown := [name for name in given if name not in METRICS]:
+            raise ValueError(
+                f"unknown metric {unknown[0]!r}; {nearest(unknown[0], METRICS)}known: {', '.join(METRICS)}"
+            )
+        return given
+
+    @field_validator("seeds", "datasets", "metrics", "context_lengths", "history_lengths")
     @classmethod
     def _each_once(cls, given: list) -> list:
         names = [one.name if isinstance(one, Dataset) else one for one in given]
         if twice := [name for position, name in enumerate(names) if name in names[:position]]:
             raise ValueError(f"{twice[0]!r} comes twice; give each once")
         return given
+
+    @property
+    def scored(self) -> list[str]:
+        """The metrics that tables have."""
+        return list(dict.fromkeys([*DEFAULTS, *(["mse"] if self.standardised else []), *self.metrics]))
 
     def build_plan(self) -> Plan:
         """Give the plan. Raises ConfigError."""
@@ -167,19 +194,40 @@ class Experiment(FromFile):
         }
 
 
-def load_experiment(path: str | Path) -> Experiment:
+def load_experiment(path: str | Path, *, quick: bool = False) -> Experiment:
     """Read an experiment from a YAML file, or a shipped one by its name, as in `load_experiment("default")`.
+
+    With `quick` the keys that the file has under `quick` replace those of the file.
 
     Raises ConfigError, with one line `file:line:col: field: message` for each fault.
     """
     source = Source.read(find_config(path))
-    faults = list(source.faults)
+    if is_suite(source, quick=quick):
+        place = ("experiments",) if "experiments" in source.content else ("horizon",)
+        raise source.error([Fault(place, "makes it a file of several experiments; `run_suite` runs them")])
+    return load_experiments(source, quick=quick)[0][1]
+
+
+def load_experiments(source: Source, *, quick: bool = False) -> list[tuple[str, Experiment]]:
+    """Give the experiments of a file, each with its label. Raises ConfigError."""
     if not isinstance(source.content, Mapping):
         keys = ", ".join(name for name, one in Experiment.model_fields.items() if one.is_required() and name != "name")
         raise source.error([Fault((), f"an experiment is a mapping with the keys {keys}; got {source.content!r}")])
     if "cost" in source.content:
         raise source.error([Fault(("cost",), "is what an experiment on costs has; `run_costs` runs it", at_key=True)])
-    content = {"name": source.path.stem, **source.content}
+    faults, found = list(source.faults), []
+    for variant in variants_of(source, quick=quick):
+        own: list[Fault] = []
+        found.append((variant.label, _read(variant, source, own)))
+        faults += [variant.placed(one) for one in own]
+    if faults:
+        raise source.error(dict.fromkeys(faults))  # several experiments share most of a file, and its faults
+    return [(label, experiment) for label, experiment in found if experiment is not None]
+
+
+def _read(variant: Variant, source: Source, faults: list[Fault]) -> Experiment | None:
+    """Give an experiment of a file, or add to `faults` what speaks against it."""
+    content = variant.content
     experiment = None
     try:
         experiment = Experiment.model_validate(content)
@@ -198,9 +246,10 @@ def load_experiment(path: str | Path) -> Experiment:
         build_fallback(content["fallback"], horizon, faults)
     if isinstance(content.get("regime"), str | Mapping):
         build_regime(content["regime"], forecasters, faults)
-    if faults or experiment is None:
-        raise source.error(faults)
-    experiment._source = source
+    if experiment is not None:
+        names = [dataset.name for dataset in experiment.datasets]
+        faults += misplaced(experiment.published, names, experiment.scored)
+        experiment._source, experiment._variant = source, variant
     return experiment
 
 
@@ -241,7 +290,8 @@ def fault_of(error: Any, schema: type[Strict]) -> Fault:
     """Give a fault that pydantic has found in a config of this schema, in our words."""
     field, given = tuple(part for part in error["loc"] if part != "[key]"), error["input"]
     if error["type"] == "extra_forbidden":
-        return unknown_key(field, list((schema if len(field) == 1 else Dataset).model_fields))
+        inside = {"published": Published}.get(str(field[0]), Dataset)
+        return unknown_key(field, list((schema if len(field) == 1 else inside).model_fields))
     if error["type"] == "missing":
         inside = "needs a `name` of the catalogue or a `file`" if field[0] == "datasets" else "this key is missing"
         return Fault(field, inside)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from forecast import catalog
 from forecast.experiment.faults import Fault, nearest
-from forecast.frame import Panel, Roles, check_frame
+from forecast.frame import ID, TARGET, TIME, Panel, Roles, check_frame
 
 Gaps = Literal["error", "mask", "fill"]
 # A name becomes a folder.
@@ -33,6 +33,10 @@ class Dataset(Strict):
     columns, freq, gaps: as `check_frame` takes them; `gaps` of the experiment holds where none are given here.
     roles: when covariates are known, a mapping as `Roles` takes it; `card` for those that the catalogue tells of a data
         set of its own. None are read where none are given.
+    channels: of a data set of the catalogue that is one series, whether each of its past covariates becomes a series
+        beside the target, as in published tables of multivariate forecasts.
+    stamps: `as_read`, or `by_row` for stamps counted from the first of each series in steps of `freq`: published
+        protocols count rows, whatever stamps the source has lost or repeated.
 
     """
 
@@ -42,6 +46,8 @@ class Dataset(Strict):
     freq: str | int | None = None
     gaps: Gaps | None = None
     roles: Literal["card"] | Roles | None = None
+    channels: Annotated[bool, Field(strict=True)] = False
+    stamps: Literal["as_read", "by_row"] = "as_read"
 
     @model_validator(mode="before")
     @classmethod
@@ -86,11 +92,47 @@ class Dataset(Strict):
         """Read the data through the door; raises what `read` and `check_frame` raise."""
         if self.roles == "card" and self.file is not None:
             raise ValueError("`roles` is 'card', but a file has no card: say which column has which role")
+        if self.channels and self.file is not None:
+            raise ValueError(
+                "`channels` is true, but a file has no card: give it in long form, a row per series and time"
+            )
         roles = catalog.card(self.name).roles if self.roles == "card" else self.roles
         frame, freq = self.read(folder), self.freq
         if freq is None and self.file is None and pd.api.types.is_datetime64_any_dtype(frame["ds"]):
             freq = catalog.card(self.name).freq
+        if self.stamps == "by_row":
+            frame = _counted(frame, freq)
+        if self.channels:
+            frame = _as_channels(frame, catalog.card(self.name))
         return check_frame(frame, freq=freq, columns=dict(self.columns), gaps=self.gaps or gaps, roles=roles)
+
+
+def _counted(frame: pd.DataFrame, freq: str | int | None) -> pd.DataFrame:
+    """Give a frame whose stamps are counted by row from the first of each series. Raises ValueError without a freq."""
+    missing = [name for name in (ID, TIME) if name not in frame]
+    if missing or not isinstance(freq, str) or not pd.api.types.is_datetime64_any_dtype(frame[TIME]):
+        raise ValueError(
+            "`stamps` is 'by_row', which takes columns `unique_id` and `ds` of timestamps, and a `freq` such as "
+            f"'10min'; got `freq` {freq!r} and the columns {', '.join(map(str, frame.columns))}"
+        )
+    step = pd.tseries.frequencies.to_offset(freq)
+    parts = [
+        one.assign(**{TIME: pd.date_range(one[TIME].iloc[0], periods=len(one), freq=step)})
+        for _, one in frame.groupby(ID, sort=False)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _as_channels(frame: pd.DataFrame, card: catalog.Card) -> pd.DataFrame:
+    """Give target and past covariates as series, each called as its column. Raises ValueError for several series."""
+    if (found := len(set(frame[ID]))) != 1:
+        raise ValueError(f"`channels` is true, and data set {card.name!r} has {found} series: leave it out")
+    columns = {TARGET: card.target} | {column: column for column in card.roles.past}
+    parts = [
+        pd.DataFrame({ID: name, TIME: frame[TIME], TARGET: frame[column].astype("float64")})
+        for column, name in columns.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def unknown_datasets(given: Any) -> list[Fault]:

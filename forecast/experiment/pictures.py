@@ -13,10 +13,15 @@ from forecast import plots
 from forecast.evaluation.effects import is_crossed
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
+from forecast.experiment.thinning import thinned
 from forecast.experiment.verdict import BASELINE
 from forecast.plots.staleness import ages
 
 _LEVELS = (0.1, 0.9)
+_BY_POINT = (
+    *("skill_by_step", "error_by_step", "error_by_cutoff", "skill_by_staleness"),
+    *("calibration", "coverage_by_step", "pit"),
+)
 
 
 class Picture(NamedTuple):
@@ -39,11 +44,21 @@ class Drawn(NamedTuple):
 
 
 def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
-    """Draw all that there is, in the order of the page."""
-    return [*_of_skill(ledger, given), *_of_errors(ledger, given), *_of_quantiles(ledger), *_of_the_plan(given)]
+    """Draw all that there is, in the order of the page; what is drawn point by point from so many as can be seen."""
+    few, every = thinned(ledger)
+    drawn = [
+        *_of_skill(ledger, few, given),
+        *_of_errors(few, given),
+        *_of_quantiles(few),
+        *_of_the_plan(given),
+    ]
+    if every == 1:
+        return drawn
+    told = f" Drawn from one of every {every} cutoffs."
+    return [one._replace(caption=one.caption + told) if one.name in _BY_POINT else one for one in drawn]
 
 
-def _of_skill(ledger: Ledger, given: Drawn) -> Iterator[Picture]:
+def _of_skill(ledger: Ledger, few: Ledger, given: Drawn) -> Iterator[Picture]:
     found = given.found
     names = set(found.skill["forecaster"])  # without those whose audit failed
     if BASELINE in ledger.forecasters:
@@ -54,7 +69,7 @@ def _of_skill(ledger: Ledger, given: Drawn) -> Iterator[Picture]:
         yield Picture("skill", caption, plots.plot_skill(compared, BASELINE, found=found))
         if len(names) > 1:
             caption = "Skill by step ahead: who is good at the next steps, and who at the far ones."
-            yield Picture("skill_by_step", caption, plots.plot_skill_by_step(compared, BASELINE))
+            yield Picture("skill_by_step", caption, plots.plot_skill_by_step(few.take(compared.forecasters), BASELINE))
     if given.contexts is not None and len(given.contexts):
         caption = "Skill by context length: what reading further back is worth. Each point is a fit of its own."
         yield Picture("skill_by_context", caption, plots.plot_skill_by_context(given.contexts))

@@ -25,6 +25,7 @@ from forecast.experiment.audits import failed_in
 from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.pages import page
 from forecast.experiment.pictures import Drawn, Picture, pictures
+from forecast.experiment.published import published_rows
 from forecast.experiment.score_table import headings, score_rows
 from forecast.experiment.untested import untested
 from forecast.experiment.verdict import BASELINE, Row, judged, verdict
@@ -62,6 +63,8 @@ class Chapter:
         By forecaster the certificate of its audit, or why there is none.
     regime, budgets, unequal
         What was made equal between networks; what each forecaster might spend, by name; budgets that differ, in words.
+    published
+        Our scores and figures of others, as `published.beside` gives them; None or no row: not shown.
     contexts, costs
         What `plot_skill_by_context` and `plot_cost` draw; None or no row: not drawn.
     drawn
@@ -82,6 +85,7 @@ class Chapter:
     unequal: Sequence[str] = ()
     contexts: pd.DataFrame | None = None
     costs: pd.DataFrame | None = None
+    published: pd.DataFrame | None = None
     drawn: Sequence[Picture] | None = None
 
 
@@ -129,6 +133,7 @@ def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
         "bold": any(row["bold"] for row in table),
         "unequal": list(chapter.unequal),
         "left_out": _left_out(ledger),
+        "published": published_rows(chapter.published),
         "first": first,
         "crossed": crossed and {"effects": effect_rows(effects(ledger, BASELINE)), "figure": crossed},
         "figures": [figure for figure in figures if figure not in first and figure is not crossed],

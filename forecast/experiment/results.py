@@ -4,10 +4,11 @@
 - comparison.csv, pairs.csv, win_rates.csv: skill with its interval; each forecaster against each other one
 - cells.csv: one row per cell: done, failed (with its traceback) or unfinished
 - audits.csv, audits/: what each audit found, and its certificate
+- published.csv: our scores beside figures of others, where these are quoted
 - budgets.csv: what each forecaster could spend and has spent; one row per dataset and forecaster
 - trials.csv, tuning.csv: of a search, each trial, and the error of the best of so many
 - contexts.csv, costs.csv: skill by context length, and cost by history, where they were asked for
-- ledger/<dataset>/: every forecast with what came true
+- ledger/<dataset>/: every forecast with what came true, unless the config leaves it out
 - plots/<dataset>/: the plots of the report, as PNG
 - report.html: the one page to read
 - and what `setting` holds
@@ -23,22 +24,18 @@ import pandas as pd
 
 from forecast.auditing.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import DEFAULTS, score
-from forecast.evaluation.skill import skill
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.audits import audits_in, failed_in, write_audits
+from forecast.experiment.published import KEYS, beside
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
 from forecast.experiment.setting import facts_of, read_folds, read_history, write_table
 from forecast.experiment.store import Store
+from forecast.experiment.summary import BASELINE, SUMMARY, metrics_of, summary_of
 from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
 
 if TYPE_CHECKING:
     from forecast.experiment.pictures import Picture
 
-BASELINE = "SeasonalNaive"
-COSTS = ["fit_seconds", "predict_seconds", "parameters"]
-PARTS = ["backbone", "decoder"]
-SUMMARY = ["dataset", "horizon", "forecaster", "family", *PARTS, "seeds", *DEFAULTS, "skill", *COSTS]
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
 _BEATS = ["win_rate", "win_low", "win_high"]
 Row = dict[str, Any]
@@ -59,6 +56,7 @@ class Results:
     verdicts: one sentence for each data set.
     standings: how the forecasters stand whose audit did not fail, with intervals, by data set.
     audits: by data set and forecaster the certificate, or why there is none.
+    published: our scores and, below them, figures of others, as they were given; `ours` tells which is which.
     regimes: what was made equal between networks, how far, and what was not, by data set.
     budgets: one row per dataset and forecaster: size, context, steps, batch, trials, seeds, seconds of a fit.
     trials: one row per trial of a search; none where the regime makes none.
@@ -74,6 +72,7 @@ class Results:
     verdicts: Mapping[str, str]
     standings: Mapping[str, Standings]
     audits: Mapping[str, Mapping[str, Certificate | str]]
+    published: pd.DataFrame
     regimes: Mapping[str, str]
     budgets: pd.DataFrame
     trials: pd.DataFrame
@@ -110,35 +109,40 @@ def publish(store: Store, *, page: bool = True) -> Results:
     from forecast.experiment.verdict import judged, verdict
 
     note = store.experiment()
-    config, beside = note["config"], note.get("beside", ())
+    config, works = note["config"], note.get("beside", ())
     cells, settled = _cells(store, note), note.get("settled", {})
     trials = trial_table(store, note.get("before", ()))
     curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
     ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
-    found, audits, contexts, costs = {}, {}, [], []
+    found, audits, contexts, costs, quoted = {}, {}, [], [], []
     for dataset in (one["name"] for one in config["datasets"]):
         here = [cell for cell in cells if cell["dataset"] == dataset]
         compared = [cell for cell in here if cell["context_length"] is None]
         lost = [cell for cell in here if cell["status"] != "done"]
         if not compared:  # what the regime has to do first is not finished
             continue
-        ledger, audits[dataset] = _ledger(store, compared), audits_in(store, beside, dataset)
+        ledger, audits[dataset] = _ledger(store, compared), audits_in(store, works, dataset)
         told = settled.get(dataset, {})
         regimes[dataset] = " ".join(sentences(told, ledger)) if told else "not told"
-        summaries.append(summary := _summary(compared, ledger))
+        metrics = {} if ledger is None else metrics_of(store, config, dataset, ledger)
+        summaries.append(summary := summary_of(compared, ledger, metrics))
+        quoted.append(beside(summary, config.get("published", ()), dataset, config["horizon"]))
         if ledger is None:
             continue
         ledgers[dataset], regime = ledger, str(told.get("regime", ""))
         found[dataset] = judged(ledger, failed_in(audits[dataset]))
         verdicts[dataset] = verdict(found[dataset], ledger, dataset, regime)
         contexts.append(_contexts(store, here, ledger, dataset))
-        costs.append(costs_in(store, beside, dataset))
+        costs.append(costs_in(store, works, dataset))
         history, folds = read_history(store, dataset, ledger), read_folds(store, dataset, ledger)
         own_curves = pd.DataFrame(curves[curves["dataset"] == dataset])
         draw = Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves)
         drawn = pictures(ledger, draw) if page else ()
-        with store.replacing(f"ledger/{dataset}") as path:
-            ledger.write(path)
+        if config.get("ledger", True):
+            with store.replacing(f"ledger/{dataset}") as path:
+                ledger.write(path)
+        else:
+            store.remove(f"ledger/{dataset}")
         chapters.append(
             Chapter(
                 ledger,
@@ -155,21 +159,23 @@ def publish(store: Store, *, page: bool = True) -> Results:
                 unequal=told.get("unequal", ()),
                 contexts=contexts[-1],
                 costs=costs[-1],
+                published=quoted[-1],
                 drawn=drawn,
             )
         )
     results = Results(
         folder=store.folder,
-        summary=pd.concat(summaries, ignore_index=True) if summaries else pd.DataFrame(columns=SUMMARY),
+        summary=_joined(summaries, SUMMARY),
         cells=pd.DataFrame(cells, columns=CELLS).astype({"context_length": "Int64"}),
         ledgers=ledgers,
         verdicts=verdicts,
         standings=found,
         audits=audits,
+        published=_joined(quoted, KEYS),
         regimes=regimes,
         budgets=budget_table(settled, ledgers),
         trials=trials,
-        contexts=pd.concat(contexts, ignore_index=True) if contexts else pd.DataFrame(columns=CONTEXTS),
+        contexts=_joined(contexts, CONTEXTS),
         costs=_by_dataset(dict(zip(ledgers, costs, strict=True))),
     )
     _write_tables(store, results, curves)
@@ -197,7 +203,7 @@ def _write_tables(store: Store, results: Results, curves: pd.DataFrame) -> None:
         "win_rates.csv": pairs.reindex(columns=["dataset", "forecaster", "opponent", *_BEATS]),
     }
     asked = {"audits.csv": audited, "trials.csv": results.trials, "tuning.csv": curves}
-    asked |= {"contexts.csv": results.contexts, "costs.csv": results.costs}
+    asked |= {"published.csv": results.published, "contexts.csv": results.contexts, "costs.csv": results.costs}
     for name, table in {**tables, **{name: table for name, table in asked.items() if len(table)}}.items():
         write_table(store, name, table)
 
@@ -210,6 +216,12 @@ def _by_dataset(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             parts.append(table.copy())
             parts[-1].insert(0, "dataset", name)
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
+
+
+def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Join tables that have rows; of none, give one of these columns."""
+    parts = [table for table in tables if len(table)]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(columns))
 
 
 def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
@@ -236,27 +248,6 @@ def _ledger(store: Store, cells: Sequence[Row]) -> Ledger | None:
     lost = {(cell["forecaster"], cell["seed"]) for cell in cells if cell["status"] != "done"}
     parts = [store.read(cell["key"]) for cell in cells if (cell["forecaster"], cell["seed"]) not in lost]
     return Ledger.concat(parts) if parts else None
-
-
-def _summary(cells: Sequence[Row], ledger: Ledger | None) -> pd.DataFrame:
-    """Give the rows of a data set, one per forecaster, in the order of the config."""
-    families = {cell["forecaster"]: cell["family"] for cell in cells}
-    table = pd.DataFrame({"forecaster": list(families), "family": list(families.values())})
-    table = table.assign(dataset=cells[0]["dataset"], horizon=cells[0]["horizon"])
-    if ledger is not None:
-        fits = ledger.fits.groupby(["forecaster", "seed"], sort=False)
-        parts = dict.fromkeys(PARTS, "first")
-        runs = fits.agg({**parts, "fit_seconds": "sum", "predict_seconds": "sum", "parameters": "max"})
-        costs = runs.reset_index().groupby("forecaster", sort=False)
-        costs = costs.agg({**parts, "seed": "count", **dict.fromkeys(COSTS, "mean"), "parameters": "max"})
-        tables = [score(ledger), costs.rename(columns={"seed": "seeds"}).reset_index()]
-        if BASELINE in ledger.forecasters:
-            tables.append(skill(ledger, BASELINE).loc[:, ["forecaster", "skill"]])
-        for one in tables:
-            table = table.merge(one, how="left", on="forecaster")
-    table = table.reindex(columns=SUMMARY).astype({**dict.fromkeys(PARTS, "object"), "parameters": "Int64"})
-    table = table.fillna({**dict.fromkeys(PARTS, ""), "seeds": 0})
-    return table.astype({**dict.fromkeys(PARTS, "str"), "seeds": "int64"})
 
 
 def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from typing import Any
 
 from forecast.evaluation.backtest import check_follows, groups, run_group, runs
 from forecast.evaluation.folds import Fold, Folds
-from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import argument_named, canonical
 from forecast.experiment.audits import audits_of
@@ -21,7 +20,7 @@ from forecast.experiment.regimes import Case, Regime, Settled
 from forecast.experiment.regimes.account import note_of
 from forecast.experiment.results import Results, publish
 from forecast.experiment.setting import write_setting
-from forecast.experiment.store import Store, checksum_of, code_version, key_of
+from forecast.experiment.store import Forecasts, Store, checksum_of, code_version, key_of
 from forecast.experiment.sweeps import COST, at_context, cost_cells
 from forecast.experiment.work import Progress, Work, run_cells
 from forecast.forecaster import Forecaster
@@ -68,9 +67,10 @@ class Cell:
             **({} if self.context_length is None else {"context_length": self.context_length}),
         }
 
-    def compute(self) -> Ledger:
+    def compute(self) -> Forecasts:
         """Fit and forecast; a cell knows of no other."""
-        return run_group(self.panel, self.forecaster, self.label, self.seed, self.plan, self.folds, self.fallback)
+        of = (self.panel, self.forecaster, self.label, self.seed, self.plan, self.folds, self.fallback)
+        return Forecasts(run_group(*of))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,8 @@ def run_experiment(
     cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
     note = {"before": [work.facts() for work in before], "beside": list(beside.values())}
     with store.opened(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds)):
-        write_setting(store, experiment.text, {ground.case.dataset: ground.folds for ground in grounds})
+        data = {ground.case.dataset: ground.folds for ground in grounds}
+        write_setting(store, experiment.text, data, deviations=experiment.standardised)
         if before:
             run_cells(before, store, progress)
             settled = _settle(experiment, regime, grounds, store)

@@ -2,7 +2,8 @@
 
 - experiment.yaml, protocol.json: the config as written; versions and machine
 - folds.csv, series.csv: the plan on each data set; series that take no part in some folds, and why
-- setting.json: of each data set a hash of the data and of the plan, and how many series it has
+- setting.json: of each data set a hash of the data and of the plan, how many series it has, and their deviations where
+  scores are of z-scored values
 - history/: the series from shortly before the first cutoff on, for plots
 """
 
@@ -18,11 +19,15 @@ from forecast.experiment.protocol import protocol
 from forecast.experiment.store import Store, checksum_of, code_version
 
 _SETTING = "setting.json"
+_STANDARDISED = "of values z-scored by the rows that the first fit learns from, series by series"
 _ZIPPED: dict[str, Any] = {"method": "gzip", "compresslevel": 1, "mtime": 0}
 
 
-def write_setting(store: Store, text: str | None, data: Mapping[str, Folds]) -> None:
-    """Write all of it: the config as written, if it is a file, and the folds on each data set."""
+def write_setting(store: Store, text: str | None, data: Mapping[str, Folds], *, deviations: bool = False) -> None:
+    """Write all of it: the config as written, if it is a file, and the folds on each data set.
+
+    With `deviations` also the standard deviation of each series over the rows that the first fit learns from.
+    """
     if text is not None:
         with store.replacing("experiment.yaml") as path:
             path.write_text(text, encoding="utf-8")
@@ -43,6 +48,7 @@ def write_setting(store: Store, text: str | None, data: Mapping[str, Folds]) -> 
             "series": len(folds.panel),
             "absent": folds.eligibility.lines(),
             "code": code_version(),
+            **({"deviations": folds.train_deviations().tolist()} if deviations else {}),
         }
         begin = folds[0].cutoff - 2 * folds.plan.horizon
         with store.replacing(f"history/{name}.csv.gz") as path:
@@ -56,6 +62,11 @@ def write_setting(store: Store, text: str | None, data: Mapping[str, Folds]) -> 
 def read_setting(store: Store, dataset: str) -> dict[str, Any]:
     """Give the facts of a data set."""
     return json.loads((store.folder / _SETTING).read_text(encoding="utf-8"))[dataset]
+
+
+def read_deviations(store: Store, dataset: str, ledger: Ledger) -> pd.Series:
+    """Give the standard deviation of each series of a data set over the rows that the first fit learns from, by id."""
+    return pd.Series(read_setting(store, dataset)["deviations"], index=ledger.points.ids, dtype="float64")
 
 
 def facts_of(store: Store, note: Mapping[str, Any], folds: pd.DataFrame, dataset: str) -> dict[str, Any]:
@@ -78,6 +89,7 @@ def facts_of(store: Store, note: Mapping[str, Any], folds: pd.DataFrame, dataset
         "series in the data": f"{setting['series']:,}",
         "series left out of folds": "; ".join(setting["absent"]) or "none",
         "missing rows": note["config"]["gaps"],
+        "mse and mae": _STANDARDISED if note["config"].get("standardised") else "in units of the series",
         "seeds of networks": note["config"]["seeds"],
         "fallback": (note["config"].get("fallback") or {"type": "none"})["type"].rpartition(":")[2],
         "data hash": setting["data"][:12],

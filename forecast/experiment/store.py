@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -37,6 +38,7 @@ _WITHOUT_NUMBERS = (
 # What an experiment may change and keep its folder.
 FREE_TO_CHANGE = (
     *("name", "seeds", "forecasters", "fallback", "audit", "context_lengths", "history_lengths"),
+    *("metrics", "standardised", "published", "ledger"),
     *("backbones", "patch_lengths", "lengths"),
 )
 
@@ -50,6 +52,17 @@ class Content(Protocol):
 
     def write(self, folder: Path) -> object:
         """Write it to a folder, which is made."""
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """A ledger as a cell holds it: in files that are mapped and not read, for there may be many large ones."""
+
+    ledger: Ledger
+
+    def write(self, folder: Path) -> None:
+        """Write it to a folder, which is made."""
+        self.ledger.write(folder, table=False)
 
 
 class Store:
@@ -210,6 +223,10 @@ class Store:
         finally:
             _remove(place)
 
+    def remove(self, name: str) -> None:
+        """Remove a file or folder of results, if it is there."""
+        _remove(self.folder / name)
+
 
 def key_of(value: Any) -> str:
     """Give a key of JSON content: equal for equal content, whatever the order of its keys."""
@@ -273,7 +290,8 @@ def _differing(there: Any, here: Any, name: str = "") -> Iterator[tuple[str, Any
 
 
 def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _json(value: Any) -> str:

@@ -176,7 +176,8 @@ def _ruled_calendar(rows: Rows, begins: np.ndarray, freq: str | int | None) -> C
 def _on_the_grid(stamps: pd.DatetimeIndex) -> pd.Timestamp:
     """Give a stamp to set the grid by: any would do, but where the clocks skip midnight a day begins late."""
     wall = stamps.tz_localize(None)
-    return stamps.to_list()[int((wall - wall.normalize()).argmin())]
+    at = int((wall - wall.normalize()).argmin())
+    return stamps[at : at + 1].to_list()[0]  # a list of all would be most of what a long frame costs
 
 
 def in_calendar(rows: Rows, calendar: Calendar) -> Rows:

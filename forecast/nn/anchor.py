@@ -3,8 +3,11 @@
 B batch, N token, H horizon, M season length, K levels that are blended.
 """
 
+from itertools import combinations
+
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from forecast.nn.scaling import Running
 from forecast.nn.seasons import Seasons
@@ -61,6 +64,9 @@ class Anchor(nn.Module):
     def solve(self, ends: Running, seasons: Seasons | None, targets: Tensor, weights: Tensor) -> None:
         """Take the weights of least squares, for each step by itself, in scaled units.
 
+        None is below 0, and together they are at most 1: free ones would extrapolate the trends that windows happen to
+        have.
+
         `targets` (B, N, reach) came true after each position; `weights` say how much each counts, 0 for not at all.
         """
         if not self.learned:
@@ -74,7 +80,7 @@ class Anchor(nn.Module):
         # Where nothing is known of a step the ridge keeps it at the mean.
         strength = _STRENGTH * gram.diagonal(dim1=1, dim2=2).mean(1) + 1e-6
         ridge = strength[:, None, None] * torch.eye(len(self.levels), dtype=gram.dtype)
-        self.weights.copy_(torch.linalg.solve(gram + ridge, cross))
+        self.weights.copy_(_mixture(gram + ridge, cross))
 
     def _levels(self, ends: Running, seasons: Seasons | None) -> list[Tensor]:
         """Give each level relative to the running mean, (B, N, reach) or (B, N, 1); 0 where it is not known."""
@@ -92,3 +98,26 @@ class Anchor(nn.Module):
 
     def _scaled(self, level: Tensor, divisor: Tensor) -> Tensor:
         return (level / divisor).clamp(-_FARTHEST, _FARTHEST).expand(-1, -1, self.reach)
+
+
+def _mixture(gram: Tensor, cross: Tensor) -> Tensor:
+    """Give the weights w (H, K) that make w' gram w - 2 w' cross least, none below 0 and at most 1 together.
+
+    The rest to 1 is the weight of the mean, which is 0 here. The least lies inside a face of the simplex of all K + 1
+    weights, where it solves a linear system: the best one that is allowed, of all faces.
+    """
+    steps, levels = cross.shape
+    gram, cross = pad(gram, (0, 1, 0, 1)), pad(cross, (0, 1))
+    best, weights = cross.new_full((steps,), torch.inf), torch.zeros_like(cross)
+    faces = [list(face) for size in range(1, levels + 2) for face in combinations(range(levels + 1), size)]
+    for face in faces:
+        system = pad(gram[:, face][:, :, face], (0, 1, 0, 1))
+        system[:, -1, :-1] = system[:, :-1, -1] = 1.0  # their sum
+        solved = torch.linalg.solve(system, torch.cat([cross[:, face], cross.new_ones(steps, 1)], dim=1))[:, :-1]
+        found = torch.zeros_like(cross)
+        found[:, face] = solved
+        loss = torch.einsum("hk,hkl,hl->h", found, gram, found) - 2 * (found * cross).sum(1)
+        better = (solved > -1e-9).all(1) & (loss < best)
+        best = torch.where(better, loss, best)
+        weights = torch.where(better.unsqueeze(1), found, weights)
+    return weights[:, :-1]

@@ -149,8 +149,10 @@ class ForecastNetwork(nn.Module):
         normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
         self.register_buffer("normal", normal, persistent=False)
+        self.register_buffer("trust", torch.ones(()))  # in the median, beside the anchor, once it is trained
 
     normal: Tensor
+    trust: Tensor
 
     @property
     def reading(self) -> int:
@@ -303,7 +305,10 @@ class ForecastNetwork(nn.Module):
             said = shift[..., min(self.median, shift.shape[-1] - 1)]
             targets = ((self.units.read(targets) - anchor) / ends.divisor.unsqueeze(-1) - said).detach()
         quantiles = self.decoder(states, origins, targets=targets).to(anchor.dtype)
-        return Scaled(quantiles + shift + self.spread, anchor, ends.scale.unsqueeze(-1), ends.count, self.units)
+        quantiles = quantiles + shift + self.spread
+        if not self.training:
+            quantiles = quantiles - (1 - self.trust) * quantiles[..., self.median, None]
+        return Scaled(quantiles, anchor, ends.scale.unsqueeze(-1), ends.count, self.units)
 
 
 def _given(covariates: Covariates | None) -> Covariates:

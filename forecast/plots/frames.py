@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.ledger import Ledger
 from forecast.frame import Panel
 from forecast.plots.style import shorten
 
@@ -27,7 +28,7 @@ def as_pandas(table: Any, name: str, *, stamps: Sequence[str] = ()) -> pd.DataFr
 
 def check_ledger(ledger: Any) -> None:
     """Refuse what is no ledger. Raises TypeError."""
-    if not hasattr(ledger, "forecasts") or not hasattr(ledger, "fits"):
+    if not isinstance(ledger, Ledger):
         came = f"{type(ledger).__module__}.{type(ledger).__name__}"
         raise TypeError(f"`ledger` must be a Ledger, as backtest gives it; got {came}")
 

@@ -340,6 +340,20 @@ def test_parquet_is_the_long_table_that_others_can_read(tmp_path):
     pd.testing.assert_frame_equal(read.astype(ledger.forecasts.dtypes), ledger.forecasts, check_exact=True)
 
 
+def test_arrays_are_mapped_and_hold_the_same_numbers(tmp_path):
+    ledger = make(stamps=STAMPS["Berlin, us"])
+    ledger.write(tmp_path, table=False)
+    assert not (tmp_path / "forecasts.parquet").exists()
+    read = Ledger.read(tmp_path)
+    assert equal(read, ledger)
+    assert isinstance(read.runs[0].quantiles.base, np.memmap)
+    whole = bytearray((tmp_path / "forecasts.npz").read_bytes())
+    whole[len(whole) // 2] ^= 1
+    (tmp_path / "forecasts.npz").write_bytes(whole)
+    with pytest.raises(ValueError, match=r"cannot be read: .* is damaged"):
+        Ledger.read(tmp_path)
+
+
 def test_a_forecast_file_spoilt_on_disk_is_refused(tmp_path):
     pytest.importorskip("pyarrow")
     ledger = make()

@@ -9,8 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from forecast import plots
+from forecast.evaluation import score
 from forecast.evaluation.ledger import Ledger
 from forecast.experiment.pictures import Drawn, pictures
+from forecast.experiment.thinning import thinned
 from forecast.experiment.verdict import judged
 
 FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
@@ -69,3 +71,28 @@ def test_without_the_levels_of_an_interval_there_is_no_picture_of_it(synthetic):
     ledger = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=1)
     few = ledger.forecasts.drop(columns=["status", "0.1"])
     assert "pit" not in names(Ledger.of(few, ledger.scales, ledger.fits, ledger.season_length))
+
+
+def test_a_large_ledger_is_thinned_to_evenly_spaced_cutoffs_with_the_last(synthetic):
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=7)
+    few, every = thinned(ledger, most=ledger.points.y.size)  # of two runs
+    assert every == 2
+    cutoffs = ledger.points.cutoffs
+    assert few.points.cutoffs.equals(cutoffs[::2])
+    by = ("forecaster", "unique_id", "cutoff")
+    whole = score(ledger, ["mase", "wql"], by=by)
+    kept = whole[whole["cutoff"].isin(cutoffs[::2])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(score(few, ["mase", "wql"], by=by), kept)
+    assert few.forecasts["ds"].isin(ledger.forecasts["ds"]).all()
+    assert thinned(ledger) == (ledger, 1)
+    assert thinned(ledger, most=1)[0].points.cutoffs.equals(cutoffs[-1:])
+
+
+def test_pictures_of_a_thinned_ledger_say_so(synthetic, monkeypatch):
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=4)
+    monkeypatch.setattr("forecast.experiment.pictures.thinned", lambda ledger: thinned(ledger, ledger.points.y.size))
+    told = {
+        one.name: "Drawn from one of every 2 cutoffs." in one.caption for one in pictures(ledger, Drawn(judged(ledger)))
+    }
+    assert told["error_by_step"]
+    assert not told["skill"]

@@ -143,7 +143,8 @@ def test_an_outline_counts_what_a_fit_trains_and_draws_nothing(panel, backbone, 
     assert torch.equal(torch.random.get_rng_state(), before)
     assert not [name for name in vars(forecaster) if name.endswith("_")]
     forecaster.fit(panel)
-    assert outline == (forecaster.parameters_, forecaster.context_length_, forecaster.patch_length_)
+    learned = forecaster.parameters_, forecaster.context_length_, forecaster.patch_length_, forecaster.steps_
+    assert outline == learned
 
 
 def sizes_after(regime, forecasters, panel):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from forecast.nn.anchor import Anchor
+from forecast.nn.anchor import Anchor, _mixture
 from forecast.nn.scaling import running
 from forecast.nn.seasons import seasons
 
@@ -67,19 +67,39 @@ def test_no_anchor_is_zero():
     assert (Anchor("none", 3, 4)(*around([5.0] * 8, season=4)) == 0).all()
 
 
-def test_a_blend_takes_the_weights_of_least_squares_step_by_step():
+def blended(weights):
+    """Give the weights that are found where the truth is a blend, and the error that is left."""
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(1, 400, generator=generator, dtype=torch.float64).cumsum(1)
     ends, told = around(values[0], season=4)
-    weights = torch.tensor([[0.7, 0.2, -0.3], [0.0, 1.0, 0.0], [0.1, 0.1, 0.5]], dtype=torch.float64)
-    exact = Anchor("blend", 3, 4).double()
+    exact = Anchor("blend", len(weights), 4).double()
     with torch.no_grad():
-        exact.weights.copy_(weights)
+        exact.weights.copy_(torch.tensor(weights, dtype=torch.float64))
     targets = exact(ends, told).detach()
-    found = Anchor("blend", 3, 4).double()
+    found = Anchor("blend", len(weights), 4).double()
     found.solve(ends, told, targets, (ends.scale > 0).double().unsqueeze(-1).expand_as(targets))
     error = (found(ends, told) - targets).abs().mean() / (targets - ends.location.unsqueeze(-1)).abs().mean()
-    assert error < 0.03  # the ridge alone
+    return found.weights.detach().numpy(), error
+
+
+def test_a_blend_takes_the_weights_of_least_squares_step_by_step():
+    assert blended([[0.7, 0.2, 0.0], [0.0, 1.0, 0.0], [0.1, 0.1, 0.5]])[1] < 0.03  # the ridge alone
+
+
+def test_a_blend_does_not_extrapolate():
+    weights, _ = blended([[1.8, 0.0, 0.0], [0.5, 0.4, 0.6], [-1.0, 0.0, 0.0]])
+    assert (weights >= 0).all()
+    assert (weights.sum(axis=1) <= 1 + 1e-9).all()
+    np.testing.assert_allclose(weights[2], 0, atol=1e-9)
+
+
+def test_the_weights_are_those_of_a_slow_search():
+    rng = np.random.default_rng(0)
+    levels, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    found = _mixture(torch.from_numpy(levels.T @ levels)[None], torch.from_numpy(levels.T @ y)[None])[0]
+    grid = [(a, b) for a in np.linspace(0, 1, 201) for b in np.linspace(0, 1, 201) if a + b <= 1]
+    losses = [((levels @ np.array(w) - y) ** 2).sum() for w in grid]
+    np.testing.assert_allclose(found, grid[int(np.argmin(losses))], atol=0.004)
 
 
 def test_a_blend_of_nothing_known_stays_at_the_mean():

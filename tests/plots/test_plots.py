@@ -550,3 +550,9 @@ def test_the_table_of_a_plan_is_drawn_as_it_comes(synthetic, clock):
 def test_what_is_no_ledger_is_refused_by_its_name(draw):
     with pytest.raises(TypeError, match=r"`ledger` must be a Ledger, as backtest gives it; got pandas.*DataFrame"):
         draw(pd.DataFrame({"y": [1.0]}))
+
+
+def test_no_plot_of_scores_makes_the_long_table_of_all_forecasts(ledger, monkeypatch):
+    monkeypatch.setattr(Ledger, "forecasts", property(lambda ledger: pytest.fail("the long table was made")))
+    render(plots.plot_skill(ledger))
+    render(plots.plot_calibration(ledger))

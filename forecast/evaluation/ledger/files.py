@@ -2,16 +2,19 @@
 
 - ledger.json: the season, what the runs and series are called, of which kind the stamps are
 - points.npz: what is forecast and what came true, and which fit forecasts what
-- forecasts.parquet: the long table, for whatever reads Parquet; or forecasts.npz, its numbers alone
+- forecasts.parquet: the long table, for whatever reads Parquet; or forecasts.npz, its numbers alone, which are mapped
+  into memory and not read
 - fits.csv
 """
 
 import json
+import os
+import struct
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
@@ -31,7 +34,9 @@ _EXACT: dict[str, Any] = (
 )
 
 
-def write_ledger(folder: Path, runs: Sequence[Run], fits: pd.DataFrame, season_length: int) -> None:
+def write_ledger(
+    folder: Path, runs: Sequence[Run], fits: pd.DataFrame, season_length: int, *, table: bool = True
+) -> None:
     """Write what a ledger holds. Raises ValueError for ids that are not text, integers or timestamps."""
     points = runs[0].points
     if not (held := kind_of(points.ids)).startswith(("text", "integers", "timestamps")):
@@ -62,7 +67,7 @@ def write_ledger(folder: Path, runs: Sequence[Run], fits: pd.DataFrame, season_l
         "time": str(points.cutoffs.dtype),
         "fits": {column: str(dtype) for column, dtype in fits.dtypes.items()},
     }
-    if find_spec("pyarrow") is not None:
+    if table and find_spec("pyarrow") is not None:
         _write_parquet(folder / _PARQUET, runs)
     else:
         numbers = {f"{place}.{name}": array for place, run in enumerate(runs) for name, array in _of_run(run).items()}
@@ -93,7 +98,7 @@ def read_ledger(folder: Path) -> tuple[tuple[Run, ...], pd.DataFrame, int]:
             folds=read.get("folds"),
             **{name: read[name] for name in _OF_POINTS},
         )
-        numbers = _read_parquet(folder / stored, points, note) if stored == _PARQUET else _read_arrays(folder / stored)
+        numbers = _read_parquet(folder / stored, points, note) if stored == _PARQUET else _map_arrays(folder / stored)
         runs = []
         for place, (forecaster, seed) in enumerate(note["runs"]):
             quantiles = numbers[f"{place}.quantiles"]
@@ -126,6 +131,27 @@ def _of_run(run: Run) -> dict[str, np.ndarray]:
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     with path.open("rb") as file, np.load(file) as arrays:
         return dict(arrays)
+
+
+def _map_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Give the arrays of a file that `np.savez` wrote, mapped: memory holds what is in use, and may drop it again."""
+    found: dict[str, np.ndarray] = {}
+    with ZipFile(path) as archive, path.open("rb") as file:
+        if (damaged := archive.testzip()) is not None:
+            raise BadZipFile(f"{damaged} in {path.name} is damaged")
+        for member in archive.infolist():
+            file.seek(member.header_offset)
+            name, extra = struct.unpack("<HH", file.read(30)[26:])  # lengths of what follows the header of a member
+            file.seek(name + extra, os.SEEK_CUR)
+            header = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+                np.lib.format.read_magic(file), np.lib.format.read_array_header_2_0
+            )
+            shape, fortran, dtype = header(file)
+            order = "F" if fortran else "C"
+            # Nothing cannot be mapped.
+            held = np.memmap(path, dtype, "r", file.tell(), shape, order) if 0 not in shape else np.empty(shape, dtype)
+            found[member.filename.removesuffix(".npy")] = np.asarray(held)
+    return found
 
 
 def _write_parquet(path: Path, runs: Sequence[Run]) -> None:

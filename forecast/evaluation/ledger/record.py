@@ -163,13 +163,14 @@ class Ledger:
                 digest.update(np.ascontiguousarray(array[order]).tobytes())
         return digest.hexdigest()
 
-    def write(self, folder: str | Path) -> None:
+    def write(self, folder: str | Path, *, table: bool = True) -> None:
         """Write it into a folder: `forecasts.parquet`, the long table, or `forecasts.npz` where pyarrow is not there.
 
+        The latter also without `table`: `read` maps it, so that ledgers can be scored that memory would not hold.
         `points.npz`, `fits.csv` and `ledger.json` beside it complete it. The same ledger gives the same bytes. Raises
         ValueError for series called by what a file cannot hold: text, integers and timestamps it can.
         """
-        write_ledger(Path(folder), self.runs, self.fits, self.season_length)
+        write_ledger(Path(folder), self.runs, self.fits, self.season_length, table=table)
 
     @classmethod
     def read(cls, folder: str | Path) -> Ledger:
