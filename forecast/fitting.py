@@ -16,6 +16,7 @@ from forecast.frame import Panel
 from forecast.nn import ForecastNetwork
 from forecast.progress import Bar
 from forecast.schedule import Schedule, trainer_arguments
+from forecast.sizes import something_to_learn
 from forecast.training import BestWeights, NetworkTraining, Told, check_trainer
 from forecast.trust import trust_in
 
@@ -89,10 +90,19 @@ class Fitting:
         return Trained(network, best.best if best.weights else None, np.array(module.curve))
 
     def trust_in(self, network: ForecastNetwork) -> float:
-        """Give how far a trained network is to be heard, by the validation windows; 1 without any."""
-        data, _ = self._data(self.forecaster.seed, in_parts=False)
+        """Give how far a trained network is to be heard, by the validation windows; 1 without any.
+
+        A few blocks of them may be odd: where a linear map finds something in all that may be learned from, a network
+        is heard in full.
+        """
+        forecaster = self.forecaster
+        data, _ = self._data(forecaster.seed, in_parts=False)
         with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
-            return trust_in(network, data.val_dataloader(), self.forecaster.horizon)
+            trust = trust_in(network, data.val_dataloader(), forecaster.horizon)
+        if trust == 1:
+            return trust
+        sizes = forecaster.season_length_, forecaster.horizon, forecaster.context_length_
+        return 1.0 if something_to_learn(forecaster.training_rows(self.panel), *sizes) else trust
 
     def done(self) -> None:
         """Remove the states of fits that are finished."""

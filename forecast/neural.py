@@ -138,7 +138,7 @@ class NeuralForecaster(Forecaster):
         patch_length: int | None = None,
         season_length: int | None = None,
         recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
-        transform: Transform | None = None,
+        transform: Transform | None = "auto",
         nonnegative: bool = False,
         graph: pd.DataFrame | Sequence[tuple[Any, Any]] | None = None,
         calendar: Sequence[str] | str | None = None,
@@ -231,6 +231,7 @@ class NeuralForecaster(Forecaster):
         """
         fresh = copy(self)
         fresh._take_shape(as_panel(frame, **door))
+        fresh.floor_ = None  # of no effect on the size
         with seeded(0), computing(None), torch.device("meta"):  # shapes without numbers
             parameters = sum(parameter.numel() for parameter in fresh._network().parameters())
         return Outline(parameters, fresh.context_length_, fresh.patch_length_, fresh.steps_)
@@ -240,6 +241,7 @@ class NeuralForecaster(Forecaster):
     ) -> None:
         check_seed(self.seed)
         self._take_shape(panel)
+        self.floor_ = self._floor(panel)
         weights = None
         members = self._effort().members
         if continue_from is not None:
@@ -317,7 +319,6 @@ class NeuralForecaster(Forecaster):
         self.season_length_ = self.season_length or panel.calendar.season_length
         self.patch_length_, self.context_length_ = self._lengths(panel)
         self.steps_ = self.training.steps or steps_by_rule(panel, self._effort().steps)
-        self.floor_ = self._floor(panel)
         features = feature_names(panel.calendar, self.calendar) if self.calendar else ()
         self.encoding_ = Encoding.of(panel, features, last_to_train(panel, self._validation_length(panel)))
 
@@ -363,7 +364,7 @@ class NeuralForecaster(Forecaster):
         if context is None or context == "auto":
             length = context_by_rule(panel, season, self.horizon)
             if context == "auto":
-                length = context_by_ridge(self._training_rows(panel), season, self.horizon, length)
+                length = context_by_ridge(self.training_rows(panel), season, self.horizon, length)
         elif isinstance(context, str):
             raise ValueError(f"`context_length` is {context!r}; allowed: a whole number of 1 or more, 'auto', or None")
         else:
@@ -372,7 +373,7 @@ class NeuralForecaster(Forecaster):
         patch = self.patch_length or patch_by_rule(season, length)
         return patch, -(-length // patch) * patch
 
-    def _training_rows(self, panel: Panel) -> Panel:
+    def training_rows(self, panel: Panel) -> Panel:
         """Give the rows among which the labels of training lie."""
         return panel.until(last_to_train(panel, self._validation_length(panel)) - self.training.embargo)
 
@@ -389,7 +390,7 @@ class NeuralForecaster(Forecaster):
             raise ValueError(f"`transform` is {self.transform!r}; allowed: 'log', 'auto', or None")
         if self.transform == "auto":
             sizes = self.season_length_, self.horizon, self.context_length_
-            if not logarithms_help(self._training_rows(panel), *sizes):
+            if not logarithms_help(self.training_rows(panel), *sizes):
                 return None
         positive = panel.values[panel.values > 0]
         if not len(positive):
@@ -404,8 +405,8 @@ class NeuralForecaster(Forecaster):
                     f"`validation_length` is {asked}; allowed: 0, or at least the horizon of {self.horizon} steps"
                 )
             return asked
-        # Series too short to give up two horizons keep them: early stopping is worth less than the newest data. Nor do a few
-        # series that end later than most stand for all of them.
+        # Series too short to give up two horizons keep them: early stopping is worth less than the newest data. Nor do
+        # a few series that end later than most stand for all of them.
         length = min(14 * self.horizon, int(panel.lengths.max()) // 10)
         together = np.mean(panel.last > panel.last.max() - length)
         return length if length >= 2 * self.horizon and together >= _TOGETHER else 0

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from forecast.frame import Panel
+from forecast.frame.steps import Months
 from forecast.origins import Origins
 from forecast.ridge import ALPHAS, BLOCKS, Pairs, Ridge, pairs_of, scattered, window_ends
 
@@ -20,11 +21,14 @@ Preset = Literal["fast", "balanced", "best"]
 _SEASONS = 30  # of context
 _VALUES = 720  # of context, if that holds
 _LEAST_SEASONS = 2
+_YEARS = 10  # seasons of context, where a step is a month or longer
+_LEAST_YEARS = 16  # values of it, where a step is a year
 _PARTS = (1 / 8, 1 / 4, 1 / 2, 1, 2)  # of the context by rule: those that a ridge regression judges
 _LEAST_VALUES = 8  # of them
 _WINDOWS = 8000  # most that it learns from
 _NEARLY = 1.01  # as good as the best: the rule stands where no other is better beyond chance
-_CLEARLY = 0.98  # logarithms are less robust than values: what they gain should be no chance
+_CLEARLY = 0.99  # logarithms are less robust than values: what they gain should be no chance
+_SURELY = 0.98  # of the errors of the rules: a ridge regression that is not better has found nothing
 _LEAST_STEP = 0.05  # of the standard deviation, as a unit: a series that hardly ever moves may yet jump
 _LARGEST_EXPONENT = 80.0  # of what float32 can hold
 _TOKENS = 15  # that a context is cut into
@@ -48,18 +52,25 @@ PRESETS: dict[Preset, Effort] = {"fast": Effort(200), "balanced": Effort(600), "
 
 
 def context_by_rule(panel: Panel, season: int, horizon: int) -> int:
-    """Give 30 seasons but at most 720 values, at least two seasons, and at most half of the longest series."""
+    """Give 30 seasons, of at most 720 values but at least two seasons, and at most half of the longest series.
+
+    Of months and longer steps, which know no cycle above the year and have short series: 10 seasons, at least 16
+    values, and at most the longest series.
+    """
+    room = int(panel.lengths.max()) - horizon
+    if isinstance(panel.calendar.steps, Months):
+        return max(1, min(max(_YEARS * season, _LEAST_YEARS), room))
     seasons = max(_LEAST_SEASONS, min(_SEASONS, _VALUES // season))
-    longest = int(panel.lengths.max())
-    return max(1, min(seasons * season, (longest - horizon) // 2))
+    return max(1, min(seasons * season, room // 2))
 
 
 def context_by_ridge(panel: Panel, season: int, horizon: int, rule: int) -> int:
     """Give the context nearest to the rule of those by which ridge regression forecasts about as well as by the best.
 
-    Asked are an eighth to twice the rule, in whole seasons, and at most half of the longest series. A shorter series is filled up with its first value. The errors are mean absolute ones, in units of each series, in blocks of
-    time that were left out. The rule is kept where series are too short to say anything else. `panel` holds what may be
-    learned from; in which order its series come is of no effect.
+    Asked are an eighth to twice the rule, in whole seasons, and at most half of the longest series. A shorter series is
+    filled up with its first value. The errors are mean absolute ones, in units of each series, in blocks of time that
+    were left out. The rule is kept where series are too short to say anything else. `panel` holds what may be learned
+    from; in which order its series come is of no effect.
     """
     candidates = _candidates(season, rule, most=(int(panel.lengths.max(initial=0)) - horizon) // 2)
     if len(candidates) < 2:
@@ -72,11 +83,11 @@ def context_by_ridge(panel: Panel, season: int, horizon: int, rule: int) -> int:
     ridge = Ridge(pairs)
     errors = [min(float(np.abs(ridge.left_out(alpha, length)).mean()) for alpha in ALPHAS) for length in candidates]
     near = [length for length, error in zip(candidates, errors, strict=True) if error <= _NEARLY * min(errors)]
-    return min(near, key=lambda length: _apart(length, rule))
+    return min(near, key=lambda length: abs(log(length / rule)))
 
 
 def logarithms_help(panel: Panel, season: int, horizon: int, context: int) -> bool:
-    """Whether ridge regression forecasts clearly better by logarithms: by 2 % over all, and in most blocks of time.
+    """Whether ridge regression forecasts clearly better by logarithms: by 1 % over all, and in most blocks of time.
 
     Taken back to values, in units of each series' mean absolute step from season to season; in blocks of time that were
     left out. Never where a value is not above 0. It reads two seasons, which say it as well as a long context does.
@@ -97,7 +108,25 @@ def logarithms_help(panel: Panel, season: int, horizon: int, context: int) -> bo
     pairs = pairs_of(replace(panel, values=np.log(np.maximum(panel.values, floor))), ends, length, horizon)
     by_logarithms = _errors(pairs, Ridge(pairs), units, logarithm=True)
     better = [by_logarithms[part].mean() < as_they_are[part].mean() for part in ridge.parts]
-    return bool(by_logarithms.mean() < _CLEARLY * as_they_are.mean()) and sum(better) >= BLOCKS - 1
+    return bool(by_logarithms.mean() < _CLEARLY * as_they_are.mean() and sum(better) >= BLOCKS - 1)
+
+
+def something_to_learn(panel: Panel, season: int, horizon: int, context: int) -> bool:
+    """Whether ridge regression forecasts better, by 2 %, than the last value and the last season do.
+
+    In blocks of time that were left out; a walk at random gives it nothing. `panel` as for `context_by_ridge`.
+    """
+    panel = _sorted(panel)
+    length = max(min(context, _VALUES), min(season, context))
+    ends = scattered(window_ends(panel, length, horizon), _WINDOWS)
+    pairs = pairs_of(panel, ends, length, horizon)
+    if not _judged(pairs):
+        return False
+    ridge = Ridge(pairs)
+    by_ridge = min(float(np.abs(ridge.left_out(alpha)).mean()) for alpha in ALPHAS)
+    before = ridge.inputs[:, -season:][:, np.arange(horizon) % season] if season <= length else ridge.targets * np.nan
+    by_rules = [float(np.abs(ridge.targets - shift).mean()) for shift in (0.0, before)]
+    return by_ridge < _SURELY * np.nanmin(by_rules)
 
 
 def patch_by_rule(season: int, context: int) -> int:

@@ -38,7 +38,7 @@ def fitted():
 
 
 def test_a_network_that_has_learned_something_is_heard_and_one_of_a_random_walk_hardly(fitted):
-    assert float(fitted["learnable"].network_.trust) > 0.9
+    assert float(fitted["learnable"].network_.trust) == 1.0
     assert float(fitted["walk"].network_.trust) < 0.7
 
 

@@ -166,7 +166,9 @@ def _print_scores(summary: "pd.DataFrame", published: "pd.DataFrame", where: "di
 
     ((column, value),) = where.items()
     here = pd.DataFrame(summary[summary[column] == value])
-    more = [name for name in here.columns if name not in (*SUMMARY, "experiment") and here[name].notna().any()]
+    more = [
+        name for name in here.columns if name not in (*SUMMARY, "experiment") and here[name].notna().to_numpy().any()
+    ]
     shown = ["forecaster", "family", "skill", "mase", "wql", *more, "coverage", "parameters", "fit_seconds", "seeds"]
     print_table(here.sort_values(by=["skill"], ascending=False, kind="stable").loc[:, shown])
     if column not in published or value not in set(published[column]):
