@@ -14,7 +14,7 @@ _HOMES = {
     "forecast.catalog": ["load"],
     "forecast.frame": ["FrameError", "Panel", "Roles", "check_frame", "from_wide"],
     "forecast.forecaster": ["Forecaster"],
-    "forecast.baselines": ["Drift", "NLinear", "Naive", "SeasonalNaive", "WindowAverage"],
+    "forecast.baselines": ["Drift", "NLinear", "Naive", "SeasonalNaive", "Theta", "WindowAverage"],
     "forecast.calibrated": ["Calibrated"],
     "forecast.neural": ["NeuralForecaster"],
     "forecast.streaming": ["Stream"],
@@ -49,7 +49,7 @@ __all__ = sorted([*_HOME_OF, "__version__"])  # pyright: ignore[reportUnsupporte
 if TYPE_CHECKING:
     from forecast.auditing.audit import audit
     from forecast.auditing.certificate import Certificate
-    from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+    from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
     from forecast.calibrated import Calibrated
     from forecast.catalog import load
     from forecast.evaluation import Ledger, Plan, backtest, score, skill

@@ -230,7 +230,7 @@ class Predictor(ABC):
         raise ValueError(
             f"`horizon` is {horizon}; this {type(self).__name__} was fitted for {self.horizon} steps and cannot go "
             "further. Fit one for more, or take one that goes on from its own forecasts: Naive, SeasonalNaive, Drift, "
-            "WindowAverage, or a network under the decoder 'recursive'"
+            "WindowAverage, Theta, or a network under the decoder 'recursive'"
         )
 
     def check_finite(self, panel: Panel, origins: Origins, forecast: Forecast) -> None:

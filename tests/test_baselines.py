@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
 
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.frame import FrameError, check_frame
 from forecast.history import history, last_values, mean_steps
 from forecast.origins import origins_of
 
 LEVELS = [f"{level / 10:.1f}" for level in range(1, 10)]
 RULES = [Naive, SeasonalNaive, Drift, WindowAverage]
-ALL = [*RULES, NLinear]
+ALL = [*RULES, Theta, NLinear]
 
 
 def frame_of(*series, freq="h"):

@@ -11,6 +11,8 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -126,6 +128,21 @@ def test_every_backbone_and_decoder_is_in_a_table_with_its_config_and_whether_it
     assert {name: config for name, config, _ in rows} == kinds
     streaming = {name for name, _, last in rows if last == "yes"}
     assert streaming == {name for name, kind in DECODERS.items() if kind.streams}
+
+
+def test_sizes_by_rule_are_those_of_the_table():
+    from forecast.sizes import width_by_rule
+
+    number = r" ([\d,]+) \|"
+    rows = re.findall(rf"^\| [^|]+ \| `(\w+)` \| ([\d,]+) x{number}{5 * number}", PAGES["choosing-a-model"], flags=re.M)
+    assert len(rows) > 10
+    for freq, *numbers in rows:
+        series, length, horizon, *sizes = (int(number.replace(",", "")) for number in numbers)
+        ds = np.tile(pd.date_range("1970-01-01", periods=length, freq=freq), series)
+        frame = pd.DataFrame({"unique_id": np.repeat(np.arange(series), length), "ds": ds, "y": 0.0})
+        panel = forecast.check_frame(frame)
+        told = forecast.NeuralForecaster("lstm", horizon).outline(panel)
+        assert sizes == [told.context_length, told.patch_length, width_by_rule(panel) or 64, told.steps], freq
 
 
 def test_every_backbone_and_decoder_says_where_it_comes_from():

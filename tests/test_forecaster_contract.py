@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.evaluation import label_of
 from forecast.forecaster import Forecast, Forecaster, NotFittedError
 from forecast.frame import FrameError, Roles, check_frame
@@ -24,6 +24,7 @@ FORECASTERS = [
     SeasonalNaive(HORIZON),
     Drift(HORIZON),
     WindowAverage(HORIZON, window=5),
+    Theta(HORIZON),
     NLinear(HORIZON, context_length=12),
     *[
         NeuralForecaster(backbone(width=8), HORIZON, context_length=24, patch_length=8, training=Training(steps=3))
@@ -289,7 +290,7 @@ def test_fewer_steps_are_the_first_ones(pattern, fitted):
 @every
 def test_more_steps_go_on_from_those_of_the_fit_or_are_refused(pattern, fitted):
     further = HORIZON + 5
-    if not isinstance(pattern, Naive | SeasonalNaive | Drift | WindowAverage):
+    if not isinstance(pattern, Naive | SeasonalNaive | Drift | WindowAverage | Theta):
         with pytest.raises(
             ValueError, match=f"`horizon` is {further}; this {type(pattern).__name__} was fitted .* 6 st"
         ):

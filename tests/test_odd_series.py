@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.evaluation import label_of
 from forecast.forecaster import Forecaster
 from forecast.frame import FrameError
@@ -26,7 +26,7 @@ def network(backbone, decoder="direct"):
     )
 
 
-RULES = [Naive(HORIZON), SeasonalNaive(HORIZON), Drift(HORIZON), WindowAverage(HORIZON)]
+RULES = [Naive(HORIZON), SeasonalNaive(HORIZON), Drift(HORIZON), WindowAverage(HORIZON), Theta(HORIZON)]
 FORECASTERS = [
     *RULES,
     NLinear(HORIZON, context_length=12),

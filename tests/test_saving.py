@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from forecast import saving
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.forecaster import Forecaster
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, DECODERS
@@ -64,6 +64,7 @@ def test_saved_forecasters_give_the_same_numbers_in_a_process_of_their_own_that_
         "seasonal_naive": SeasonalNaive(HORIZON),
         "drift": Drift(HORIZON),
         "window_average": WindowAverage(HORIZON, window=5),
+        "theta": Theta(HORIZON),
         "nlinear": NLinear(HORIZON, context_length=12),
         **{name: small(name) for name in BACKBONES},
         **{f"lstm_{name}": small(decoder=name) for name in DECODERS if name != "direct"},

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.evaluation import label_of
 from forecast.forecaster import DECILES, Forecast, Forecaster, NotFittedError
 from forecast.frame import Roles
@@ -63,6 +63,7 @@ def names(table: pd.DataFrame) -> list[str]:
                 SeasonalNaive(30, season_length=24),
                 Drift(HORIZON),
                 WindowAverage(HORIZON, window=5),
+                Theta(HORIZON),
                 NLinear(HORIZON, context_length=12),
                 *(
                     NeuralForecaster(

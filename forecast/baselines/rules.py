@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from forecast.params import check_positive
 from forecast.quantiles import DECILES
 
 _ERROR_ROWS = 10_000  # latest rows of a series in which past forecasts lie
-_ERROR_ORIGINS = 500  # the spread is taken from so many of them, evenly spaced, to twice as many
 
 
 class Baseline(Forecaster):
@@ -36,6 +36,9 @@ class Baseline(Forecaster):
 
     family = "baseline"
     across_series = False  # but for the spread of a series that is too short for any of its own
+    error_origins: ClassVar[int] = 500  # the spread is taken from so many, evenly spaced, to twice as many
+    # Whether errors count in the mean absolute step up to their origin, and the next one is thought of among them.
+    errors_in_steps: ClassVar[bool] = False
 
     @abstractmethod
     def _point(self, panel: Panel, origins: Origins, horizon: int) -> np.ndarray:
@@ -46,9 +49,10 @@ class Baseline(Forecaster):
         return 1
 
     def _fit(self, panel: Panel) -> None:
-        widths = self._widths(panel)
-        units = mean_steps(panel, origins_of(panel))[:, None, None]
-        telling = np.isfinite(widths).all(axis=(1, 2)) & (units[:, 0, 0] > 0)
+        steps = mean_steps(panel, origins_of(panel))
+        widths = self._widths(panel, steps)
+        units = (np.ones_like(steps) if self.errors_in_steps else steps)[:, None, None]
+        telling = np.isfinite(widths).all(axis=(1, 2)) & (steps > 0)
         relative = widths[telling] / units[telling]
         self.relative_widths_ = np.median(relative, axis=0) if len(relative) else np.zeros(widths.shape[1:])  # (H, Q)
         widths = np.where(np.isfinite(widths), widths, units * self.relative_widths_)
@@ -84,16 +88,23 @@ class Baseline(Forecaster):
         """Give what to add to the point forecasts of the fitted steps, (M, H, Q)."""
         known = self._fitted().ids.get_indexer(panel.ids)[origins.series]
         spread = self.widths_[known]
-        if (new := known < 0).any():
+        new = known < 0
+        if self.errors_in_steps:
+            spread[new] = self.relative_widths_
+            spread *= mean_steps(panel, origins).astype("float32")[:, None, None]
+        elif new.any():
             spread[new] = mean_steps(panel, origins.take(new))[:, None, None] * self.relative_widths_
         return spread
 
-    def _widths(self, panel: Panel) -> np.ndarray:
-        """Give what to add to the point forecast, (S, H, Q), from past errors; NaN for a series without any."""
+    def _widths(self, panel: Panel, steps: np.ndarray) -> np.ndarray:
+        """Give what to add to the point forecast, (S, H, Q), from past errors; NaN for a series without any.
+
+        `steps` are the mean ones of each series, (S,).
+        """
         levels = np.asarray(self.quantile_levels)
         widths = np.full((len(panel), self.horizon, len(levels)), np.nan)
         rows = np.minimum(panel.lengths - 1, _ERROR_ROWS)  # the last row has nothing after it
-        strides = np.maximum(1, rows // _ERROR_ORIGINS)
+        strides = np.maximum(1, rows // self.error_origins)
         counts = -(-rows // strides)
         size = max(1, GATHERED // (self.horizon * max(1, int(counts.max()))))
         for low in range(0, len(panel), size):
@@ -108,18 +119,32 @@ class Baseline(Forecaster):
             actuals = panel.at(which[:, None], origins.cutoffs[:, None] + np.arange(1, self.horizon + 1))
             errors = np.full((*taken.shape, self.horizon), np.nan, dtype="float32")
             errors[taken] = np.abs(actuals - self._by_rule(panel, origins, self.horizon))
-            half = _quantiles_of_finite(errors, np.abs(2 * levels - 1))
+            if self.errors_in_steps:
+                errors[taken] /= _steps_of_then(panel, origins, steps[which])[:, None]
+            half = _quantiles_of_finite(errors, np.abs(2 * levels - 1), with_next=self.errors_in_steps)
             # Steps further ahead than any past error take the widest known spread.
             half = np.where(np.isfinite(half), half, np.fmax.reduce(half, axis=1)[:, None])
             widths[series] = np.sort(np.sign(levels - 0.5) * half, axis=2)
         return widths
 
 
-def _quantiles_of_finite(errors: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Give the quantiles along R of the finite ones of errors (S, R, H), (S, H, Q); NaN where there is none."""
+def _steps_of_then(panel: Panel, origins: Origins, own: np.ndarray) -> np.ndarray:
+    """Give the mean steps up to origins, (M,), to which the whole series' own mean step adds one; NaN where it is 0."""
+    counts = origins.ends - panel.starts[origins.series]
+    steps = (mean_steps(panel, origins) * (counts - 1) + own) / counts
+    return np.where(own > 0, steps, np.nan)
+
+
+def _quantiles_of_finite(errors: np.ndarray, levels: np.ndarray, *, with_next: bool = False) -> np.ndarray:
+    """Give the quantiles along R of the finite ones of errors (S, R, H), (S, H, Q); NaN where there is none.
+
+    `with_next`: as many of the errors *and the next one* lie below as the level says, which matters where they are few.
+    """
     ordered = np.sort(errors, axis=1)  # NaN last
     last = np.maximum(np.isfinite(ordered).sum(axis=1) - 1, 0)[:, None, :]  # (S, 1, H)
     places = last * levels[:, None]  # (S, Q, H)
+    if with_next:
+        places = np.clip((last + 2) * levels[:, None] - 1, 0, last)
     below = np.floor(places).astype("int64")
     low = np.take_along_axis(ordered, below, axis=1)
     high = np.take_along_axis(ordered, np.minimum(below + 1, last), axis=1)

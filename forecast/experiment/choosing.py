@@ -19,7 +19,7 @@ from forecast.frame import Panel
 from forecast.params import takes
 
 CANDIDATES = ("SeasonalNaive", "NLinear", "lstm", "tcn", "transformer")  # of `best`, from simple to large
-_RULES = ("Naive", "SeasonalNaive", "Drift", "WindowAverage", "NLinear")
+_RULES = ("Naive", "SeasonalNaive", "Drift", "WindowAverage", "Theta", "NLinear")
 _FOLDS = 5  # cutoffs of the comparison, where the data hold as many; a lead at all of them is no chance of 1 in 16
 _LEAST_HISTORY = 8
 

@@ -37,8 +37,8 @@ def occlude(
 ) -> pd.DataFrame:
     """Give how much forecasts change when values of the past are taken away: those named to matter most, or others.
 
-    What is taken away is missing for the backbone alone: location, scale, last value and linear path stay as they were,
-    so that the change is what the backbone has read there.
+    What is taken away is missing for the backbone alone: scale, anchor and linear path stay as they were, so that the
+    change is what the backbone has read there.
 
     Parameters
     ----------

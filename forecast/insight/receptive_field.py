@@ -48,7 +48,7 @@ def effective_receptive_field(
     Returns
     -------
     One row for each part, step and lag: `part` ("backbone": by way of backbone and decoder; "whole": with the anchor,
-    which reads the last value, and the linear path, which reads the last patches), `step` (the first, the middle and
+    which reads the last value and the seasons, and the linear path, if there is one), `step` (the first, the middle and
     the last that the decoder reaches at once), `lag` in steps (0: the last value before the forecast), `gradient`, and
     `share` of the gradient over all lags. In `attrs`: `context` in steps, `claimed` (the claimed field in steps; None
     where it has no bound), `effective` (the newest steps that hold 95 % of the backbone's gradient, at whichever step

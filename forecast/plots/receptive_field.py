@@ -28,8 +28,8 @@ def plot_receptive_field(field: pd.DataFrame, *, ax: Axes | Iterable[Axes] | Non
     """Draw how strongly forecasts depend on each value of the past, and how much of that lies in the newest steps.
 
     Left: mean |d forecast / d value| by lag, on a logarithmic axis; right: the share of it in the newest steps, with
-    dots at 50 % and 95 %. Above: by way of backbone and decoder; below: with the shortcuts that lead past them, from
-    the last value and the linear path. The dotted line is the end of the claimed field, where that lies within the
+    dots at 50 % and 95 %. Above: by way of backbone and decoder; below: with the shortcuts that lead past them, the
+    anchor and the linear path. The dotted line is the end of the claimed field, where that lies within the
     context.
 
     `field` is a frame of `effective_receptive_field`, whose `attrs` give the claimed field and the warning. `ax` holds

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from forecast.auditing.audit import PROBES, audit
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.encoding import Encoding
 from forecast.evaluation import label_of, score
 from forecast.neural import NeuralForecaster
@@ -221,6 +221,7 @@ def test_a_network_passes():
         SeasonalNaive(30, season_length=24),
         Drift(HORIZON),
         WindowAverage(HORIZON, window=5),
+        Theta(HORIZON),
         NLinear(HORIZON, context_length=12),
         *(network(backbone) for backbone in BACKBONES),
         *(network("gru", decoder) for decoder in DECODERS if decoder != "direct"),

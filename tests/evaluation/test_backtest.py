@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, WindowAverage
+from forecast.baselines import Drift, Naive, NLinear, SeasonalNaive, Theta, WindowAverage
 from forecast.evaluation import Ledger, Plan, backtest, groups, label_of, run_group, runs, score
 from forecast.evaluation.actuals import points_of
 from forecast.evaluation.ledger.tables import scales_of
@@ -11,7 +11,7 @@ from forecast.frame import check_frame
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, DECODERS
 
-BUILT_IN = [Naive, SeasonalNaive, Drift, WindowAverage, NLinear]
+BUILT_IN = [Naive, SeasonalNaive, Drift, WindowAverage, Theta, NLinear]
 
 
 def frame_of(lengths=(120, 90), begins=(0, 30), freq="h", zone=None, seed=0):
