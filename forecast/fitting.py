@@ -86,8 +86,10 @@ class Fitting:
             check_trainer(trainer)
             with interruptible(trainer), bar or nullcontext():
                 trainer.fit(module, datamodule=data)
-        network = network.cpu().float().eval()  # whatever the precision of training
-        return Trained(network, best.best if best.weights else None, np.array(module.curve))
+            # Whatever the precision of training: it has rounded what is no weight too, such as a table of positions.
+            whole = build().eval()
+            whole.load_state_dict(network.cpu().float().state_dict())
+        return Trained(whole, best.best if best.weights else None, np.array(module.curve))
 
     def trust_in(self, network: ForecastNetwork) -> float:
         """Give how far a trained network is to be heard, by the validation windows; 1 without any.
