@@ -32,6 +32,8 @@ def check_alike(forecaster: "NeuralForecaster", earlier: "NeuralForecaster") -> 
         "quantile_levels": (tuple(earlier.quantile_levels), tuple(forecaster.quantile_levels)),
         "patch_length": (earlier.patch_length_, forecaster.patch_length_),
         "season_length": (earlier.season_length_, forecaster.season_length_),
+        "transform": (earlier.transform, forecaster.transform),
+        "recipe": (earlier.recipe, forecaster.recipe),
         **_read(earlier.encoding_, forecaster.encoding_),
     }
     for name, (was, now) in apart.items():

@@ -18,7 +18,7 @@ from forecast.baselines import Naive
 from forecast.forecaster import NotFittedError
 from forecast.frame import Roles
 from forecast.neural import NeuralForecaster
-from forecast.nn import GRU, LSTM, TCN, Direct
+from forecast.nn import GRU, LSTM, TCN, Direct, Recipe
 from forecast.training import Training
 
 HORIZON = 6
@@ -289,6 +289,8 @@ def test_covariates_are_read_in_the_units_of_the_fit_that_is_gone_on_from():
         ({"decoder": "attention"}, "has another network: its weight `decoder.* is .*not there"),
         ({"patch_length": 4}, "was fitted with `patch_length` 2, and this is a fit with 4"),
         ({"season_length": 12, "patch_length": 2}, "was fitted with `season_length` 24, and this is a fit with 12"),
+        ({"transform": "log"}, "was fitted with `transform` 'auto', and this is a fit with 'log'"),
+        ({"recipe": Recipe(anchor="last")}, "was fitted with `recipe` Recipe.*, and this is a fit with Recipe.*'last'"),
         ({"calendar": ("weekday",)}, r"was fitted with `calendar` \(\), and this is a fit with \('weekday',\)"),
         (
             {"backbone": LSTM(width=16)},
