@@ -23,6 +23,7 @@ from forecast.trust import trust_in
 if TYPE_CHECKING:
     from forecast.neural import NeuralForecaster
 
+_EQUAL = 0.5
 _SAMPLE = 512  # training windows by which the anchor is set
 
 
@@ -92,12 +93,17 @@ class Fitting:
         return Trained(whole, best.best if best.weights else None, np.array(module.curve))
 
     def trust_in(self, network: ForecastNetwork) -> float:
-        """Give how far a trained network is to be heard, by the validation windows; 1 without any.
+        """Give how far a trained network is to be heard, by the validation windows.
+
+        Without any it counts as much as the anchor where that stands on its own, since equal weights of two forecasts
+        are hard to beat (Bates and Granger 1969), and else alone.
 
         A few blocks of them may be odd: where a linear map finds something in all that may be learned from, a network
         is heard in full.
         """
         forecaster = self.forecaster
+        if not self.validation_length:
+            return _EQUAL if network.anchor.smooths else 1.0
         data, _ = self._data(forecaster.seed, in_parts=False)
         with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
             trust = trust_in(network, data.val_dataloader(), forecaster.horizon)

@@ -128,7 +128,8 @@ class NetworkTraining(LightningModule):
         targets, counted = self._labels(batch, ALL)
         patches = network.read(values[:, : values.shape[1] - self.horizon], cutoffs, covariates)
         ready = _ready(patches.ends.scale, patches.ends.count, network.context_length).unsqueeze(-1)
-        network.anchor.solve(patches.ends, patches.seasons, targets, torch.where(ready, counted, 0.0))
+        weights = torch.where(ready, counted, 0.0)
+        network.anchor.solve(patches.ends, patches.seasons, patches.smoothed, targets, weights)
 
     def loss(self, batch: Batch, origins: slice) -> Tensor:
         """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches."""

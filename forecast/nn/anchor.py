@@ -11,78 +11,98 @@ from torch.nn.functional import pad
 
 from forecast.nn.scaling import Running
 from forecast.nn.seasons import Seasons
+from forecast.nn.smoothing import Smoothed
 
 _LEVELS = {
-    "blend": ("last", "season", "profile"),
+    "blend": ("smooth", "last", "season", "profile"),
     "last": ("last",),
     "season": ("season",),
     "mean": (),
     "none": (),
 }
 _STRENGTH = 0.01  # of the ridge, in mean squares of the levels
+_ROUNDS = 6  # of least squares, each weighted by the errors of the one before: towards least absolute errors
+_SMALL = 0.1  # error, in scaled units, below which all count alike
 _FARTHEST = 50.0  # scaled values beyond it would decide for all others
 
 
 class Anchor(nn.Module):
     """A level for each step: the running `"mean"`, the `"last"` value, that of the `"season"` before, or `"none"`, 0.
 
-    A `"blend"` moves the mean, for each step, towards the last value, the value at its place in the last season, and
-    the mean of the values at its place, by a weight of each. The weights begin where least squares puts them (`solve`),
-    and are learned on. Without a season, of length 1, there are the mean and the last value.
+    A `"blend"` moves the mean, for each step, towards what exponential smoothing says (where it `smooths`), the last
+    value, the value at its place in the last season, and the mean of the values at its place, by a weight of each. The
+    weights are solved in closed form (`solve`), and learned on where nothing is smoothed: a level that has smoothing in
+    it stands on its own, as one of two forecasts that are averaged. Without a season, of length 1, there are no places.
     """
 
     weights: Tensor
 
-    def __init__(self, kind: str, reach: int, season_length: int):
+    def __init__(self, kind: str, reach: int, season_length: int, smooths: bool):
         super().__init__()
-        self.learned = kind == "blend"
+        self.blended = kind == "blend"
         self.counted = kind != "none"
-        self.levels = _LEVELS[kind] if season_length > 1 or not self.learned else ("last",)
+        levels = _LEVELS[kind]
+        if self.blended:
+            without = set() if smooths else {"smooth"}
+            without |= set() if season_length > 1 else {"season", "profile"}
+            levels = tuple(level for level in levels if level not in without)
+        self.levels = levels
         self.season_length = season_length
         self.reach = reach
-        if self.learned:
-            self.weights = nn.Parameter(torch.full((reach, len(self.levels)), 1 / (1 + len(self.levels))))
+        weights = torch.full((reach, len(levels)), 1 / (1 + len(levels)) if self.blended else 1.0)
+        if self.blended and not smooths:
+            self.weights = nn.Parameter(weights)
         else:
-            self.register_buffer("weights", torch.ones(reach, len(self.levels)), persistent=False)
+            self.register_buffer("weights", weights)
+
+    @property
+    def smooths(self) -> bool:
+        """Whether it reads what smoothing says."""
+        return "smooth" in self.levels
 
     @property
     def seasonal(self) -> bool:
         """Whether it reads what the seasons say."""
         return bool({"season", "profile"} & set(self.levels))
 
-    def forward(self, ends: Running, seasons: Seasons | None) -> Tensor:
+    def forward(self, ends: Running, seasons: Seasons | None, smoothed: Smoothed | None) -> Tensor:
         """Give the level of each step, (B, N, reach)."""
         if not self.counted:
             return torch.zeros_like(ends.location).unsqueeze(-1).expand(-1, -1, self.reach)
-        levels = self._levels(ends, seasons)
+        levels = self._levels(ends, seasons, smoothed)
         moved = ends.location.unsqueeze(-1).expand(-1, -1, self.reach)
         for level, weight in zip(levels, self.weights.unbind(-1), strict=True):
             moved = moved + weight * level
         return moved
 
     @torch.no_grad()
-    def solve(self, ends: Running, seasons: Seasons | None, targets: Tensor, weights: Tensor) -> None:
-        """Take the weights of least squares, for each step by itself, in scaled units.
+    def solve(
+        self, ends: Running, seasons: Seasons | None, smoothed: Smoothed | None, targets: Tensor, weights: Tensor
+    ) -> None:
+        """Take the weights of least absolute errors, nearly, for each step by itself, in scaled units.
 
         None is below 0, and together they are at most 1: free ones would extrapolate the trends that windows happen to
         have.
 
         `targets` (B, N, reach) came true after each position; `weights` say how much each counts, 0 for not at all.
         """
-        if not self.learned:
+        if not self.blended:
             return
         location, divisor = ends.location.unsqueeze(-1), ends.divisor.unsqueeze(-1)
-        levels = torch.stack([self._scaled(level, divisor) for level in self._levels(ends, seasons)], dim=-1)
+        levels = torch.stack([self._scaled(level, divisor) for level in self._levels(ends, seasons, smoothed)], dim=-1)
         y = torch.where(weights > 0, self._scaled(targets - location, divisor), 0.0)
-        weighted = (levels * weights.unsqueeze(-1)).double()
-        gram = torch.einsum("bnhk,bnhl->hkl", weighted, levels.double())
-        cross = torch.einsum("bnhk,bnh->hk", weighted, y.double())
-        # Where nothing is known of a step the ridge keeps it at the mean.
-        strength = _STRENGTH * gram.diagonal(dim1=1, dim2=2).mean(1) + 1e-6
-        ridge = strength[:, None, None] * torch.eye(len(self.levels), dtype=gram.dtype)
-        self.weights.copy_(_mixture(gram + ridge, cross))
+        counted = weights
+        for _ in range(_ROUNDS):
+            weighted = (levels * counted.unsqueeze(-1)).double()
+            gram = torch.einsum("bnhk,bnhl->hkl", weighted, levels.double())
+            cross = torch.einsum("bnhk,bnh->hk", weighted, y.double())
+            # Where nothing is known of a step the ridge keeps it at the mean.
+            strength = _STRENGTH * gram.diagonal(dim1=1, dim2=2).mean(1) + 1e-6
+            ridge = strength[:, None, None] * torch.eye(len(self.levels), dtype=gram.dtype)
+            self.weights.copy_(_mixture(gram + ridge, cross))
+            counted = weights / ((y - (levels * self.weights).sum(-1)).abs() + _SMALL)
 
-    def _levels(self, ends: Running, seasons: Seasons | None) -> list[Tensor]:
+    def _levels(self, ends: Running, seasons: Seasons | None, smoothed: Smoothed | None) -> list[Tensor]:
         """Give each level relative to the running mean, (B, N, reach) or (B, N, 1); 0 where it is not known."""
         place = torch.arange(self.reach, device=ends.location.device) % self.season_length
         location = ends.location.unsqueeze(-1)
@@ -90,6 +110,10 @@ class Anchor(nn.Module):
         for name in self.levels:
             if name == "last":
                 levels.append(ends.last.unsqueeze(-1) - location)
+                continue
+            if name == "smooth":
+                assert smoothed is not None
+                levels.append(smoothed.steps(self.reach) - location)
                 continue
             assert seasons is not None
             level = (seasons.last if name == "season" else seasons.profile) - location

@@ -39,10 +39,9 @@ def together(networks: Sequence[ForecastNetwork]) -> ForecastNetwork:
 
 
 def _sums(network: ForecastNetwork) -> dict[str, Tensor]:
-    """Give the parameters by which the forecast is linear."""
-    parts = {"anchor": network.anchor, "linear": network.linear}
-    named = {f"{part}.{name}": p for part, module in parts.items() if module for name, p in module.named_parameters()}
-    return {"spread": network.spread, **named}
+    """Give the weights by which the forecast is linear."""
+    linear = {} if network.linear is None else {"linear": network.linear.map.weight}
+    return {"spread": network.spread, "anchor": network.anchor.weights, **linear}
 
 
 class Embeddings(nn.Module):

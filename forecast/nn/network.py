@@ -21,9 +21,11 @@ from forecast.nn.recipe import Recipe
 from forecast.nn.rollout import roll_out
 from forecast.nn.scaling import Running, of_windows, running
 from forecast.nn.seasons import Seasons, seasons, seasons_of_windows
+from forecast.nn.smoothing import Smoothed, smoothed, smoothed_windows
 from forecast.nn.units import Units
 
 _STEPS_AHEAD = 4096  # that are read of what is known, at all origins of a window together: bounds memory in training
+_LONGEST_SMOOTHED = 256  # values: smoothing pays where series are short, and costs their square
 _LEAST_STEP = 0.05  # of the standard deviation: a series that hardly ever moves from season to season may yet jump
 ALL = slice(None)
 LAST = slice(-1, None)
@@ -42,6 +44,7 @@ class Patches:
     ends, before: running statistics at the patches' ends and one patch earlier, (B, N).
     ordinals: calendar ordinals of the patches' last steps, (B, N).
     seasons: what the seasons up to the patches' ends say; None where the recipe asks for nothing of them.
+    smoothed: what exponential smoothing says there; None where the anchor takes none.
     covariates: what these say; None where the network reads none.
 
     """
@@ -54,6 +57,7 @@ class Patches:
     before: Running
     ordinals: Tensor
     seasons: Seasons | None = None
+    smoothed: Smoothed | None = None
     covariates: Read | None = None
 
 
@@ -144,7 +148,8 @@ class ForecastNetwork(nn.Module):
         ahead = 0 if self.reader is None else self.reader.ahead_count
         self.known_path = KnownPath(backbone.width, ahead, reach, len(quantile_levels)) if ahead else None
         self.linear = LinearPath(self.recent, reach) if recipe.linear_patches else None
-        self.anchor = Anchor(recipe.anchor, reach, season_length)
+        smooths = context_length <= _LONGEST_SMOOTHED
+        self.anchor = Anchor(recipe.anchor, reach, season_length, smooths)
         levels = torch.tensor(list(quantile_levels), dtype=torch.float64)  # in float32 the outermost may become 1
         normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
@@ -168,8 +173,8 @@ class ForecastNetwork(nn.Module):
         return min(decoder or _STEPS_AHEAD, max(8, _STEPS_AHEAD // self.decoder.reach))
 
     def shortcuts(self) -> list[nn.Parameter]:
-        """Give the parameters that lead past backbone and decoder: anchor, spread, linear paths."""
-        paths = [self.anchor, self.linear, None if self.known_path is None else self.known_path.linear]
+        """Give the parameters that lead past backbone and decoder: spread and linear paths."""
+        paths = [self.linear, None if self.known_path is None else self.known_path.linear]
         return [self.spread, *(p for path in paths if path is not None for p in path.parameters())]
 
     def scaled(
@@ -250,12 +255,16 @@ class ForecastNetwork(nn.Module):
         ends = running(values, readable, memory=L, every=P)
         told = seasons(values, readable, season=self.season_length, memory=L, every=P) if self._seasonal else None
         ends = self._rescaled(ends, told)
+        smooth = (
+            smoothed(values, readable, season=self.season_length, memory=L, every=P) if self.anchor.smooths else None
+        )
         recent, recent_readable = (pad(x, (self.recent - P, 0)).unfold(1, self.recent, P) for x in (values, readable))
         tokens = values.shape[1] // P
         ordinals = cutoffs.unsqueeze(1) + torch.arange(1 - tokens, 1, device=cutoffs.device) * P
         patches, patches_readable = (x.unflatten(1, (tokens, P)) for x in (values, readable))
         beside = None if self.reader is None else self.reader.read(_given(covariates))
-        return Patches(patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, told, beside)
+        parts = patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, told, smooth, beside
+        return Patches(*parts)
 
     def read_last(self, values: Tensor, ordinals: Tensor, covariates: Covariates | None = None) -> Patches:
         """Give the one patch that ends with the last of `values` (B, reading), at `ordinals` (B,)."""
@@ -269,9 +278,11 @@ class ForecastNetwork(nn.Module):
         both = self._rescaled(of_windows(*windows), told)
         ends, before = both.at(LAST), both.at(slice(1))
         told = told and told.at(LAST)
+        newest = [x[:, 1:] for x in windows]
+        smooth = smoothed_windows(*newest, season=self.season_length) if self.anchor.smooths else None
         beside = None if self.reader is None else self.reader.read_last(_given(covariates))
         ordinals = ordinals.unsqueeze(1)
-        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals, told, beside)
+        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals, told, smooth, beside)
 
     @property
     def _seasonal(self) -> bool:
@@ -295,7 +306,7 @@ class ForecastNetwork(nn.Module):
     def decode(self, patches: Patches, states: Tensor, origins: slice, targets: Tensor | None = None) -> Scaled:
         """Give the forecasts from the chosen origins of patches and their states (B, N, D)."""
         ends = patches.ends.at(origins)
-        anchor = self.anchor(ends, patches.seasons and patches.seasons.at(origins))  # (B, n, reach)
+        anchor = self.anchor(ends, *(told and told.at(origins) for told in (patches.seasons, patches.smoothed)))
         shift = torch.zeros_like(anchor) if self.linear is None else self.linear(patches)[:, origins]
         shift = shift.unsqueeze(-1)  # (B, n, reach, 1), or with Q
         if self.known_path is not None and self.reader is not None and patches.covariates is not None:

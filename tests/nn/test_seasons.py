@@ -59,12 +59,12 @@ def around(values, season):
 @pytest.mark.parametrize(("kind", "level"), [("mean", 3.5), ("last", 8.0), ("season", [5.0, 6.0, 7.0, 8.0, 5.0, 6.0])])
 def test_an_anchor_of_one_kind_is_that_level(kind, level):
     ends, told = around([0.0, -1.0, 2.0, 1.0, 5.0, 6.0, 7.0, 8.0], season=4)
-    anchor = Anchor(kind, 6, 4)(ends, told)[0, -1]
+    anchor = Anchor(kind, 6, 4, False)(ends, told, None)[0, -1]
     np.testing.assert_allclose(anchor.detach(), np.broadcast_to(level, 6))
 
 
 def test_no_anchor_is_zero():
-    assert (Anchor("none", 3, 4)(*around([5.0] * 8, season=4)) == 0).all()
+    assert (Anchor("none", 3, 4, False)(*around([5.0] * 8, season=4), None) == 0).all()
 
 
 def blended(weights):
@@ -72,13 +72,13 @@ def blended(weights):
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(1, 400, generator=generator, dtype=torch.float64).cumsum(1)
     ends, told = around(values[0], season=4)
-    exact = Anchor("blend", len(weights), 4).double()
+    exact = Anchor("blend", len(weights), 4, False).double()
     with torch.no_grad():
         exact.weights.copy_(torch.tensor(weights, dtype=torch.float64))
-    targets = exact(ends, told).detach()
-    found = Anchor("blend", len(weights), 4).double()
-    found.solve(ends, told, targets, (ends.scale > 0).double().unsqueeze(-1).expand_as(targets))
-    error = (found(ends, told) - targets).abs().mean() / (targets - ends.location.unsqueeze(-1)).abs().mean()
+    targets = exact(ends, told, None).detach()
+    found = Anchor("blend", len(weights), 4, False).double()
+    found.solve(ends, told, None, targets, (ends.scale > 0).double().unsqueeze(-1).expand_as(targets))
+    error = (found(ends, told, None) - targets).abs().mean() / (targets - ends.location.unsqueeze(-1)).abs().mean()
     return found.weights.detach().numpy(), error
 
 
@@ -104,6 +104,6 @@ def test_the_weights_are_those_of_a_slow_search():
 
 def test_a_blend_of_nothing_known_stays_at_the_mean():
     ends, told = around([1.0, 2.0, 0.0, 4.0], season=4)
-    anchor = Anchor("blend", 2, 4).double()
-    anchor.solve(ends, told, torch.full((1, 1, 2), torch.nan, dtype=torch.float64), torch.zeros(1, 1, 2))
+    anchor = Anchor("blend", 2, 4, False).double()
+    anchor.solve(ends, told, None, torch.full((1, 1, 2), torch.nan, dtype=torch.float64), torch.zeros(1, 1, 2))
     assert (anchor.weights == 0).all()
