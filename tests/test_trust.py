@@ -8,6 +8,7 @@ import torch
 from forecast import NeuralForecaster, Training
 from forecast.data import WindowDataModule
 from forecast.frame import check_frame
+from forecast.nn import Recipe
 from forecast.nn.network import LAST
 from forecast.trust import trust_in
 
@@ -90,7 +91,8 @@ def test_trust_is_that_of_the_gains_over_blocks_of_time(fitted):
     assert found == pytest.approx(float(trust), abs=1e-4)
 
 
-def test_without_validation_it_is_heard_in_full():
+@pytest.mark.parametrize(("recipe", "trust"), [(Recipe(), 0.5), (Recipe(anchor="last"), 1.0)])
+def test_without_validation_it_counts_as_much_as_smoothing_and_else_alone(recipe, trust):
     training = Training(steps=2, validation_length=0)
-    forecaster = NeuralForecaster("tcn", 4, context_length=8, patch_length=4, training=training).fit(panel_of(walk()))
-    assert float(forecaster.network_.trust) == 1.0
+    forecaster = NeuralForecaster("tcn", 4, context_length=8, patch_length=4, recipe=recipe, training=training)
+    assert float(forecaster.fit(panel_of(walk())).network_.trust) == trust

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from forecast.forecaster import DECILES
 from forecast.insight.memory import peak_bytes, saved_bytes
-from forecast.nn import Backbone, Direct, ForecastNetwork
+from forecast.nn import Backbone, Direct, ForecastNetwork, Recipe
 from forecast.nn.attention import DotProductAttention
 from forecast.nn.network import ALL, LAST
 from forecast.nn.states import tensors_of
@@ -38,6 +38,7 @@ COSTS = ["backbone", "family", "patch_length", "length", "mode", "seconds", "byt
 EXPECTED = ["seconds_expected", "bytes_expected"]
 COLUMNS = [*COSTS, *EXPECTED, "left_out"]
 _CURVE = ["backbone", "family", "patch_length", "mode"]
+_RECIPE = Recipe(anchor="mean")  # what smoothing costs in short contexts is no cost of the backbone
 _SPENT, _MOST_RUNS = 0.1, 200  # seconds for which a run is repeated at least, but no more often than this
 
 
@@ -280,6 +281,7 @@ def _network(plan: CostPlan, backbone: Backbone, patch_length: int, context_leng
         quantile_levels=DECILES,
         patch_length=patch_length,
         context_length=-(-context_length // patch_length) * patch_length,
+        recipe=_RECIPE,
     )
 
 

@@ -136,15 +136,9 @@ def _forecasts(part: Sample, whole: bool) -> tuple[Tensor, Tensor, Tensor]:
     if whole:
         patches = replace(patches, ends=replace(held, last=patches.ends.last), before=_held(patches.before))
     else:
-        told, smooth = (part and part.detach() for part in (patches.seasons, patches.smoothed))
-        patches = replace(
-            patches,
-            ends=held,
-            before=_held(patches.before),
-            recent=patches.recent.detach(),
-            seasons=told,
-            smoothed=smooth,
-        )
+        told, smooth = (said and said.detach() for said in (patches.seasons, patches.smoothed))
+        patches = replace(patches, ends=held, before=_held(patches.before), recent=patches.recent.detach())
+        patches = replace(patches, seasons=told, smoothed=smooth)
     scaled = network.decode(patches, network.backbone(network.tokens(patches)), LAST)
     median = scaled.quantiles[..., int(network.normal.abs().argmin())] + scaled.anchor / divisor.unsqueeze(-1)
     return x, median.squeeze(1)[part.rows], ends.scale.squeeze(1)[part.rows] > 0

@@ -79,7 +79,7 @@ def _smoothed(values: Tensor, readable: Tensor, season: int, every: int) -> Smoo
     level, lag = _level(adjusted, known, ends)
     slope = _DRIFT * _slope(adjusted, known)[:, ends]
     # A smoothed level is the older, the less of a new value it takes.
-    level = first + level + slope * lag
+    level = torch.where(readable.cummax(1).values[:, ends], first, 0.0) + level + slope * lag
     return Smoothed(*(x.to(values.dtype) for x in (level, slope, places)))
 
 

@@ -165,6 +165,7 @@ def test_the_quick_form_of_etth1_is_one_horizon_and_one_seed():
     ],
 )
 def test_the_protocol_gives_the_published_error_of_the_last_value(name, label, mse, mae, monkeypatch):
+    pytest.importorskip("pyarrow", reason="the data are Parquet")
     monkeypatch.setenv("FORECAST_DATA_HOME", str(HOME))
     experiment = load_suite(name).experiments[label]
     (panel,), plan = experiment.panels().values(), experiment.build_plan()

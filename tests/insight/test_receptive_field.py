@@ -56,8 +56,9 @@ def bumped(network, values, cutoffs, lag, by, whole):
         recent[:, -1] = pad(moved, (network.recent, 0))[:, -network.recent :]
         last = patches.ends.last.clone()
         last[:, -1] += moved[:, -1]
-        told = network.read(values + moved, cutoffs).seasons
-        patches = replace(patches, recent=patches.recent + recent, ends=replace(patches.ends, last=last), seasons=told)
+        told = network.read(values + moved, cutoffs)
+        patches = replace(patches, recent=patches.recent + recent, ends=replace(patches.ends, last=last))
+        patches = replace(patches, seasons=told.seasons, smoothed=told.smoothed)
     scaled = network.decode(patches, network.backbone(network.tokens(patches)), LAST)
     return (scaled.quantiles[..., 4] + scaled.anchor / scaled.scale).squeeze()
 

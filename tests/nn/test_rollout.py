@@ -86,7 +86,8 @@ def test_uncertainty_grows_along_the_paths():
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.zero_()  # nothing but the last value and its spread is left: a random walk
-        network.anchor.weights[:, 0] = 1.0
+        network.anchor.weights.zero_()
+        network.anchor.weights[:, network.anchor.levels.index("last")] = 1.0
         network.spread.copy_(NORMAL.repeat(4, 1) / 10)
     quantiles = network(windows(), torch.zeros(3, dtype=torch.int64), LAST)[0, 0]
     width = quantiles[:, 2] - quantiles[:, 0]

@@ -80,3 +80,9 @@ def test_nothing_read_or_nothing_that_moves_gives_that_and_no_trend():
     read = torch.tensor([[False] * 12, [True] * 12])
     told = smoothed(values, read, season=4, memory=12, every=12)
     assert told.steps(5)[:, 0].tolist() == [[0.0] * 5, [7.0] * 5]
+
+
+def test_before_the_first_value_nothing_is_told_of_it():
+    values = torch.tensor([[0.0] * 8 + [7.0] * 4])
+    told = smoothed(values, values > 0, season=4, memory=12, every=4)
+    assert told.steps(3)[0].tolist() == [[0.0] * 3, [0.0] * 3, [7.0] * 3]
