@@ -12,12 +12,12 @@ from lightning.pytorch import Callback, Trainer
 from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
 from forecast.checkpoint import Checkpoint, fit_of
 from forecast.data import WindowDataModule
-from forecast.frame import Panel
+from forecast.judging import something_to_learn
+from forecast.network_training import BestWeights, NetworkTraining, Told, check_trainer
 from forecast.nn import ForecastNetwork
 from forecast.progress import Bar
 from forecast.schedule import Schedule, trainer_arguments
-from forecast.sizes import something_to_learn
-from forecast.training import BestWeights, NetworkTraining, Told, check_trainer
+from forecast.shape import Rows
 from forecast.trust import trust_in
 
 if TYPE_CHECKING:
@@ -37,16 +37,15 @@ class Trained:
 
 
 class Fitting:
-    """Trains networks of a forecaster that has taken its shape from a panel, one after the other.
+    """Trains networks of a forecaster that has taken its shape from the rows of a fit, one after the other.
 
     A network starts from random weights, or from those that `weights` puts into it; `checkpoint` is the folder of its
     state, if it keeps one. It is removed by `done`.
     """
 
-    def __init__(self, forecaster: "NeuralForecaster", panel: Panel, validation_length: int):
+    def __init__(self, forecaster: "NeuralForecaster", rows: Rows):
         self.forecaster = forecaster
-        self.panel = panel
-        self.validation_length = validation_length
+        self.rows = rows
         self.options = replace(forecaster.training, steps=forecaster.steps_)
         self.states: list[Checkpoint] = []
 
@@ -60,7 +59,7 @@ class Fitting:
     ) -> Trained:
         """Train the network that `build` gives, with the seed of weights, windows and dropout."""
         forecaster, options = self.forecaster, self.options
-        data, schedule = self._data(seed, in_parts=self.validation_length > 0 or checkpoint is not None)
+        data, schedule = self._data(seed, in_parts=self.rows.validation > 0 or checkpoint is not None)
         bar = Bar(label, forecaster.steps_, "steps") if forecaster.verbose else None
         with ONE_FIT, seeded(seed), computing(options.threads), switches(), quiet(forecaster.verbose):
             network = build()
@@ -78,7 +77,7 @@ class Fitting:
             best = BestWeights(network, options.patience, first=schedule.epochs // 2)
             callbacks: list[Callback] = [best] if bar is None else [best, Told(bar)]
             if checkpoint is not None:
-                fit = fit_of(forecaster.get_params(deep=False), self.panel, network.state_dict())
+                fit = fit_of(forecaster.get_params(deep=False), self.rows.panel, network.state_dict())
                 state = Checkpoint(checkpoint, fit, module, best)
                 state.look()
                 callbacks.append(state)
@@ -95,22 +94,20 @@ class Fitting:
     def trust_in(self, network: ForecastNetwork) -> float:
         """Give how far a trained network is to be heard, by the validation windows.
 
-        Without any it counts as much as the anchor where that stands on its own, since equal weights of two forecasts
-        are hard to beat (Bates and Granger 1969), and else alone.
-
         A few blocks of them may be odd: where a linear map finds something in all that may be learned from, a network
-        is heard in full.
+        is heard in full. Where data had none to give up, it counts as much as an anchor that stands on its own, since
+        equal weights of two forecasts are hard to beat (Bates and Granger 1969).
         """
         forecaster = self.forecaster
-        if not self.validation_length:
-            return _EQUAL if network.anchor.smooths else 1.0
+        if not self.rows.validation:
+            return _EQUAL if network.anchor.smooths and not self.rows.asked else 1.0
         data, _ = self._data(forecaster.seed, in_parts=False)
         with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
             trust = trust_in(network, data.val_dataloader(), forecaster.horizon)
         if trust == 1:
             return trust
         sizes = forecaster.season_length_, forecaster.horizon, forecaster.context_length_
-        return 1.0 if something_to_learn(forecaster.training_rows(self.panel), *sizes) else trust
+        return 1.0 if something_to_learn(self.rows.training(), *sizes) else trust
 
     def done(self) -> None:
         """Remove the states of fits that are finished."""
@@ -120,18 +117,18 @@ class Fitting:
     def _data(self, seed: int, in_parts: bool) -> tuple[WindowDataModule, Schedule]:
         forecaster, options = self.forecaster, self.options
         across_series = forecaster.backbone_.across_series
-        group = len(self.panel) if across_series else 1
+        group = len(self.rows.panel) if across_series else 1
         batch_size = max(1, options.batch_size // group) * group  # whole groups
         values_per_step = batch_size * (forecaster.context_length_ + forecaster.horizon)
         schedule = Schedule.of(options, forecaster.steps_, values_per_step, in_parts)
         data = WindowDataModule(
-            self.panel,
+            self.rows.panel,
             context_length=forecaster.context_length_,
             horizon=forecaster.horizon,
             patch_length=forecaster.patch_length_,
             batch_size=batch_size * schedule.steps,
             batches=schedule.batches,
-            validation_length=self.validation_length,
+            validation_length=self.rows.validation,
             embargo=options.embargo,
             seed=seed,
             across_series=across_series,

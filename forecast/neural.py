@@ -3,51 +3,33 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 
 from forecast.borrowed import computing, seeded, switches
-from forecast.data import last_to_train
 from forecast.encoding import Encoding
-from forecast.fitting import Fitting
-from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, check_positive, mean_of
+from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, mean_of
 from forecast.frame import Panel, as_panel
 from forecast.frame.features import feature_names
-from forecast.graph import edges_of
 from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork, Recipe, Units
 from forecast.nn.members import together
 from forecast.nn.network import LAST
 from forecast.params import check_seed
-from forecast.sizes import (
-    PRESETS,
-    Effort,
-    Preset,
-    context_by_ridge,
-    context_by_rule,
-    logarithms_help,
-    member_seeds,
-    patch_by_rule,
-    steps_by_rule,
-    width_by_rule,
-)
+from forecast.shape import Rows, Transform, backbone_of, config_of, floor_of, lengths_of
+from forecast.sizes import PRESETS, Effort, Preset, member_seeds, steps_by_rule
 from forecast.streaming import Stream
 from forecast.training import Training
 from forecast.warm_start import check_alike, take_weights
 from forecast.windows import groups_before, windows_before
 
 _PREDICTION_BATCH = 256  # windows: as much as a processor keeps near
-
-_TOGETHER = 0.5  # share of the series that have values among those of validation
-
-Transform = Literal["log", "auto"]
 
 
 class Outline(NamedTuple):
@@ -169,7 +151,7 @@ class NeuralForecaster(Forecaster):
     @property
     def family(self) -> str:  # type: ignore[override]
         """Whether the backbone carries a latent state or predicts directly."""
-        return _config(self.backbone, "backbone", BACKBONES, Backbone).family
+        return config_of(self.backbone, "backbone", BACKBONES, Backbone).family
 
     def stream(self, history: pd.DataFrame | Panel | None = None) -> Stream:
         """Give a stream that goes on from a history, at a cost per new value that does not grow with it.
@@ -230,7 +212,7 @@ class NeuralForecaster(Forecaster):
         Raises as `fit` does, before it trains.
         """
         fresh = copy(self)
-        fresh._take_shape(as_panel(frame, **door))
+        fresh._take_shape(fresh._rows(as_panel(frame, **door)))
         fresh.floor_ = None  # of no effect on the size
         with seeded(0), computing(None), torch.device("meta"):  # shapes without numbers
             parameters = sum(parameter.numel() for parameter in fresh._network().parameters())
@@ -239,9 +221,13 @@ class NeuralForecaster(Forecaster):
     def _fit(
         self, panel: Panel, *, checkpoint: str | Path | None = None, continue_from: "NeuralForecaster | None" = None
     ) -> None:
+        from forecast.fitting import Fitting  # and with it lightning, which takes seconds and a forecast does without
+
         check_seed(self.seed)
-        self._take_shape(panel)
-        self.floor_ = self._floor(panel)
+        rows = self._rows(panel)
+        self._take_shape(rows)
+        sizes = self.season_length_, self.horizon, self.context_length_
+        self.floor_ = floor_of(rows, self.transform, *sizes)
         weights = None
         members = self._effort().members
         if continue_from is not None:
@@ -254,7 +240,7 @@ class NeuralForecaster(Forecaster):
             self.encoding_ = continue_from.encoding_  # in the units in which the weights learned to read
             self.floor_ = continue_from.floor_
             weights = partial(take_weights, earlier=continue_from.network_)
-        fitting = Fitting(self, panel, self._validation_length(panel))
+        fitting = Fitting(self, rows)
         trained = []
         for member, seed in enumerate(member_seeds(self.seed, members)):
             label = type(self).__name__ + (f" {member + 1} of {members}" if members > 1 else "")
@@ -312,15 +298,20 @@ class NeuralForecaster(Forecaster):
             self.network_ = self._network().eval()
             self.network_.load_state_dict(weights)
 
-    def _take_shape(self, panel: Panel) -> None:
-        """Take from a panel all that a network is built from."""
-        self.backbone_ = self._backbone(panel)
-        self.decoder_ = _config(self.decoder, "decoder", DECODERS, Decoder)
+    def _rows(self, panel: Panel) -> Rows:
+        return Rows.of(panel, self.horizon, self.training.validation_length, self.training.embargo)
+
+    def _take_shape(self, rows: Rows) -> None:
+        """Take from the rows of a fit all that a network is built from, but for the units of its values."""
+        panel = rows.panel
+        self.backbone_ = backbone_of(self.backbone, self.graph, panel)
+        self.decoder_ = config_of(self.decoder, "decoder", DECODERS, Decoder)
         self.season_length_ = self.season_length or panel.calendar.season_length
-        self.patch_length_, self.context_length_ = self._lengths(panel)
+        asked = self.context_length, self.patch_length
+        self.patch_length_, self.context_length_ = lengths_of(rows, self.season_length_, self.horizon, *asked)
         self.steps_ = self.training.steps or steps_by_rule(panel, self._effort().steps)
         features = feature_names(panel.calendar, self.calendar) if self.calendar else ()
-        self.encoding_ = Encoding.of(panel, features, last_to_train(panel, self._validation_length(panel)))
+        self.encoding_ = Encoding.of(panel, features, rows.last_to_train)
 
     def _network(self) -> ForecastNetwork:
         """Give the network with all its members."""
@@ -340,87 +331,7 @@ class NeuralForecaster(Forecaster):
             units=Units(self.floor_, self.nonnegative),
         )
 
-    def _backbone(self, panel: Panel) -> Backbone:
-        """Give the config to build, which is told of the series and of who reads whom if it reads across them."""
-        config = _config(self.backbone, "backbone", BACKBONES, Backbone)
-        if isinstance(self.backbone, str) and (width := width_by_rule(panel)):
-            config = replace(config, width=width)  # type: ignore[call-arg] (all configs have one)
-        if config.across_series:
-            edges = {} if self.graph is None else {"edges": edges_of(self.graph, panel)}
-            return replace(config, series=len(panel), **edges)  # type: ignore[arg-type]
-        if self.graph is not None:
-            able = [name for name, kind in BACKBONES.items() if kind.across_series]
-            raise ValueError(
-                f"`graph` is given, but the backbone {type(config).__name__} reads each series by itself; allowed: "
-                f"None, or a backbone that reads across series: {', '.join(map(repr, able))}"
-            )
-        return config
-
-    def _lengths(self, panel: Panel) -> tuple[int, int]:
-        """Give patch and context length, as asked for or by the rules of the docstring."""
-        season, context = self.season_length_, self.context_length
-        if self.patch_length is not None:
-            check_positive(patch_length=self.patch_length)
-        if context is None or context == "auto":
-            length = context_by_rule(panel, season, self.horizon)
-            if context == "auto":
-                length = context_by_ridge(self.training_rows(panel), season, self.horizon, length)
-        elif isinstance(context, str):
-            raise ValueError(f"`context_length` is {context!r}; allowed: a whole number of 1 or more, 'auto', or None")
-        else:
-            check_positive(context_length=context)
-            length = context
-        patch = self.patch_length or patch_by_rule(season, length)
-        return patch, -(-length // patch) * patch
-
-    def training_rows(self, panel: Panel) -> Panel:
-        """Give the rows among which the labels of training lie."""
-        return panel.until(last_to_train(panel, self._validation_length(panel)) - self.training.embargo)
-
     def _effort(self) -> Effort:
         if self.preset not in PRESETS:
             raise ValueError(f"`preset` is {self.preset!r}; allowed: {', '.join(map(repr, PRESETS))}")
         return PRESETS[self.preset]
-
-    def _floor(self, panel: Panel) -> float | None:
-        """Give the smallest positive value, below which none is read, where logarithms are."""
-        if self.transform is None:
-            return None
-        if self.transform not in get_args(Transform):
-            raise ValueError(f"`transform` is {self.transform!r}; allowed: 'log', 'auto', or None")
-        if self.transform == "auto":
-            sizes = self.season_length_, self.horizon, self.context_length_
-            if not logarithms_help(self.training_rows(panel), *sizes):
-                return None
-        positive = panel.values[panel.values > 0]
-        if not len(positive):
-            raise ValueError(f"`transform` is {self.transform!r}, and no value of the frame is above 0: leave it out")
-        return float(positive.min())
-
-    def _validation_length(self, panel: Panel) -> int:
-        asked = self.training.validation_length
-        if asked is not None:
-            if asked and asked < self.horizon:
-                raise ValueError(
-                    f"`validation_length` is {asked}; allowed: 0, or at least the horizon of {self.horizon} steps"
-                )
-            return asked
-        # Series too short to give up two horizons keep them: early stopping is worth less than the newest data. Nor do
-        # a few series that end later than most stand for all of them.
-        length = min(14 * self.horizon, int(panel.lengths.max()) // 10)
-        together = np.mean(panel.last > panel.last.max() - length)
-        return length if length >= 2 * self.horizon and together >= _TOGETHER else 0
-
-
-def _config(given, argument: str, known: Mapping[str, type], kind: type):
-    """Give the config that a name stands for, or the config itself."""
-    if isinstance(given, kind):
-        return given
-    if isinstance(given, str) and given in known:
-        return known[given]()
-    near = get_close_matches(str(given).lower(), known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-        f"`{argument}` is {given!r}; allowed: {', '.join(map(repr, known))}, or a config such as "
-        f"{next(iter(known.values())).__name__}(){hint}"
-    )

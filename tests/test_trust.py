@@ -91,8 +91,10 @@ def test_trust_is_that_of_the_gains_over_blocks_of_time(fitted):
     assert found == pytest.approx(float(trust), abs=1e-4)
 
 
-@pytest.mark.parametrize(("recipe", "trust"), [(Recipe(), 0.5), (Recipe(anchor="last"), 1.0)])
-def test_without_validation_it_counts_as_much_as_smoothing_and_else_alone(recipe, trust):
-    training = Training(steps=2, validation_length=0)
+@pytest.mark.parametrize(
+    ("recipe", "validation", "trust"), [(Recipe(), None, 0.5), (Recipe(), 0, 1.0), (Recipe(anchor="last"), None, 1.0)]
+)
+def test_a_network_counts_as_much_as_smoothing_where_series_are_too_short_for_validation(recipe, validation, trust):
+    training = Training(steps=2, validation_length=validation)
     forecaster = NeuralForecaster("tcn", 4, context_length=8, patch_length=4, recipe=recipe, training=training)
-    assert float(forecaster.fit(panel_of(walk())).network_.trust) == trust
+    assert float(forecaster.fit(panel_of(walk()[:40])).network_.trust) == trust

@@ -6,7 +6,7 @@ from lightning.pytorch import Callback
 
 from forecast.auditing.changes import changed
 from forecast.auditing.subject import Subject, Verdict
-from forecast.data import last_to_train
+from forecast.history import last_to_train
 from forecast.windows import Batch
 
 
@@ -78,7 +78,7 @@ def units_of(subject: Subject) -> Verdict:
     fitted: Any = subject.fitted
     roles, first = subject.roles, subject.cutoffs[0]
     columns = [*roles.known, *roles.forecasted, *roles.past, *roles.delayed]
-    length = fitted._validation_length(fitted.panel_)
+    length = fitted._rows(fitted.panel_).validation
     if not length or not columns:
         return Verdict(None, "")
     calendar = subject.panel.calendar

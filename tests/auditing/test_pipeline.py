@@ -188,9 +188,9 @@ def test_what_cannot_be_saved_is_told():
 class ReadsUnitsToTheEnd(NeuralForecaster):
     """Takes the units of covariates from all rows of a fit, those for validation included."""
 
-    def _take_shape(self, panel):
-        super()._take_shape(panel)
-        self.encoding_ = Encoding.of(panel, ())
+    def _take_shape(self, rows):
+        super()._take_shape(rows)
+        self.encoding_ = Encoding.of(rows.panel, ())
 
 
 def test_units_that_are_learned_from_what_is_for_validation_are_found():

@@ -1,4 +1,4 @@
-"""Sizes of networks that nobody says: the context and the logarithms that a ridge regression asks for."""
+"""What ridge regression tells of data: the context and the logarithms that networks take by themselves."""
 
 import numpy as np
 import pandas as pd
@@ -7,9 +7,10 @@ from sklearn.linear_model import Ridge as Twin
 
 from forecast import ridge
 from forecast.frame import Panel, check_frame
+from forecast.judging import context_by_ridge, logarithms_help, something_to_learn
 from forecast.neural import NeuralForecaster
 from forecast.nn import LSTM
-from forecast.sizes import context_by_ridge, context_by_rule, logarithms_help, something_to_learn
+from forecast.sizes import context_by_rule
 from forecast.training import Training
 
 
@@ -143,12 +144,12 @@ def test_a_series_that_does_not_move_and_a_huge_one_decide_nothing():
 
 @pytest.mark.parametrize("most", [300, 8000])
 def test_nothing_hangs_on_the_order_of_the_series(monkeypatch, most):
-    monkeypatch.setattr("forecast.sizes._WINDOWS", most)
+    monkeypatch.setattr("forecast.judging._WINDOWS", most)
     frame = frame_of([bursting(300 + 20 * k, seed=k) for k in range(7)])
     mixed = pd.concat([frame[frame["unique_id"] == f"s{k}"] for k in (4, 2, 6, 0, 3, 5, 1)])
     one, other = (check_frame(table) for table in (frame, mixed))
     kept = []
-    monkeypatch.setattr("forecast.sizes.Ridge", lambda pairs: kept.append(pairs.inputs) or ridge.Ridge(pairs))
+    monkeypatch.setattr("forecast.judging.Ridge", lambda pairs: kept.append(pairs.inputs) or ridge.Ridge(pairs))
     for panel in (one, other):
         context_by_ridge(panel, 7, 7, rule=105)
         logarithms_help(panel, 7, 7, context=105)
