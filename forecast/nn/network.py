@@ -154,7 +154,8 @@ class ForecastNetwork(nn.Module):
         normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
         self.register_buffer("normal", normal, persistent=False)
-        self.register_buffer("trust", torch.ones(()))  # in the median, beside the anchor, once it is trained
+        self.register_buffer("trust", torch.ones(()))  # in what it says beyond the anchor, once it is trained
+        self.mirrored = bool(torch.allclose(levels + levels.flip(0), torch.ones_like(levels)))
 
     normal: Tensor
     trust: Tensor
@@ -318,8 +319,16 @@ class ForecastNetwork(nn.Module):
         quantiles = self.decoder(states, origins, targets=targets).to(anchor.dtype)
         quantiles = quantiles + shift + self.spread
         if not self.training:
-            quantiles = quantiles - (1 - self.trust) * quantiles[..., self.median, None]
+            quantiles = self._trusted(quantiles)
         return Scaled(quantiles, anchor, ends.scale.unsqueeze(-1), ends.count, self.units)
+
+    def _trusted(self, quantiles: Tensor) -> Tensor:
+        """Give quantiles whose median is heard as far as it is trusted, and so is how lopsided they lie around it."""
+        median = quantiles[..., self.median, None]
+        around = quantiles - median
+        if self.mirrored:
+            around = around - (1 - self.trust) * (around + around.flip(-1)) / 2
+        return self.trust * median + around
 
 
 def _given(covariates: Covariates | None) -> Covariates:
