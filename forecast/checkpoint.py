@@ -18,8 +18,8 @@ from torch import Tensor
 
 from forecast import saving
 from forecast.frame import Panel
+from forecast.network_training import BestWeights, NetworkTraining
 from forecast.panel_files import panel_to_json
-from forecast.training import BestWeights, NetworkTraining
 
 _WHAT = "checkpoint"
 _FREE = ("trainer", "verbose")  # arguments that a fit may change when it goes on

@@ -11,16 +11,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from forecast.encoding import Encoding
 from forecast.frame import FrameError, Panel
-from forecast.history import last_rows
-from forecast.origins import origins_of
+from forecast.history import last_to_train
 from forecast.windows import Batch, GroupIndex, WindowIndex, Windows
-
-
-def last_to_train(panel: Panel, validation_length: int) -> int:
-    """Give the last ordinal before the labels of validation, which end with the last value of a panel."""
-    # Rows at the end that hold no value yet would be no validation.
-    last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
-    return int(last.max()) - validation_length
 
 
 class RandomBatches(IterableDataset):

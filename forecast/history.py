@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from forecast.frame import FrameError, Panel
-from forecast.origins import Origins
+from forecast.origins import Origins, origins_of
 
 GATHERED = 1 << 22  # values gathered by index at a time: bounds memory
 _BLOCK = 4096  # origins forecast together
@@ -46,6 +46,13 @@ def last_rows(panel: Panel, origins: Origins) -> np.ndarray:
         given = start + np.flatnonzero(np.isfinite(panel.values[start : ends.max()]))
         rows[places] = np.append(-1, given)[np.searchsorted(given, ends)]
     return rows
+
+
+def last_to_train(panel: Panel, validation_length: int) -> int:
+    """Give the last ordinal before the labels of validation, which end with the last value of a panel."""
+    # Rows at the end that hold no value yet would be no validation.
+    last = panel.first + last_rows(panel, origins_of(panel)) - panel.starts
+    return int(last.max()) - validation_length
 
 
 def first_rows(panel: Panel, origins: Origins) -> np.ndarray:

@@ -227,6 +227,13 @@ def test_nlinear_carries_the_last_value_over_a_gap_as_long_as_its_context():
     np.testing.assert_allclose(table["prediction"], y[49], atol=0.5)
 
 
+def test_nlinear_learns_from_every_series_also_where_it_takes_only_some_of_very_many_windows(monkeypatch):
+    monkeypatch.setattr("forecast.baselines.linear._WINDOWS", 40)
+    rising = np.arange(80.0)
+    table = NLinear(2, context_length=4, alpha=1e-6).fit(frame_of(waves(80)[0], rising)).predict()
+    np.testing.assert_allclose(table.query("unique_id == 's1'")["prediction"], [80, 81], atol=0.2)
+
+
 def test_nlinear_names_series_that_are_too_short():
     with pytest.raises(FrameError, match=r"series 's0', the longest, has 10 rows; .* 8 and a horizon of 4 need 12"):
         NLinear(4, context_length=8).fit(frame_of(waves(10)[0]))

@@ -6,9 +6,11 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import forecast
+from forecast import NeuralForecaster, Training
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,9 +34,13 @@ def test_what_needs_no_network_loads_no_torch(module):
     assert not {"torch", "lightning", "sklearn", "matplotlib"} & modules_after(f"import {module}")
 
 
-def test_what_a_forecast_is_made_of_loads_neither_lightning_nor_the_compiler_of_torch():
-    borrowing = "import forecast.streaming\nfrom forecast.borrowed import switches\nwith switches():\n    pass"
-    assert not {"lightning", "torch._dynamo", "matplotlib"} & modules_after(borrowing)
+def test_a_saved_network_forecasts_and_streams_without_lightning_or_the_compiler_of_torch(tmp_path):
+    frame = pd.DataFrame({"unique_id": "a", "ds": range(60), "y": [float(day % 7) for day in range(60)]})
+    NeuralForecaster("lstm", 3, training=Training(steps=1)).fit(frame, freq=1).save(tmp_path)
+    use = f"from forecast import Forecaster\nfitted = Forecaster.load({str(tmp_path)!r})\nfitted.predict()\n"
+    loaded = modules_after(use + "fitted.stream().predict()")
+    assert not {"lightning", "torch._dynamo", "matplotlib", "scipy", "sklearn"} & loaded
+    assert "torch" in loaded
 
 
 def test_every_public_name_can_be_imported():

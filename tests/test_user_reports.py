@@ -42,9 +42,9 @@ from forecast import (
 )
 from forecast.data import WindowDataModule
 from forecast.evaluation import Ledger, skill
+from forecast.network_training import LEAST_READ, NetworkTraining
 from forecast.nn import BACKBONES, DECODERS, LSTM
 from forecast.origins import origins_within
-from forecast.training import LEAST_READ, NetworkTraining
 from forecast.windows import windows_before
 
 HERE = Path(__file__)

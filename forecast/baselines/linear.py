@@ -11,7 +11,7 @@ from forecast.history import GATHERED, blocks, carried_forward, history, last_va
 from forecast.origins import Origins
 from forecast.params import check_positive
 from forecast.quantiles import DECILES
-from forecast.ridge import ALPHAS, Ridge, pairs_of, window_ends
+from forecast.ridge import ALPHAS, Ridge, pairs_of, scattered, window_ends
 
 _WINDOWS = 40_000  # most windows to fit on
 _LONGEST = 1440  # context where none is asked for
@@ -90,7 +90,7 @@ class NLinear(Forecaster):
                 f"and a horizon of {horizon} need {length + horizon}: give longer series, or a smaller `context_length`"
             )
         most = max(1, min(_WINDOWS, 8 * GATHERED // (length + horizon)))
-        pairs = pairs_of(panel, ends.take(slice(None, None, -(-len(ends) // most))), length, horizon)
+        pairs = pairs_of(panel, scattered(ends, most), length, horizon)
         if len(pairs) == 0:
             raise FrameError(
                 f"no window of {length} + {horizon} rows has all its labels observed: give series with fewer missing "

@@ -8,21 +8,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator
 
 from forecast.evaluation.metrics import DEFAULTS, METRICS
 from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import canonical
 from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, unknown_datasets
 from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
-from forecast.experiment.forecasters import build_fallback, build_forecasters, build_plan
+from forecast.experiment.forecasters import build_ablations, build_fallback, build_forecasters, build_plan
+from forecast.experiment.levels import check_scored_at, check_with_interval
 from forecast.experiment.published import Published, misplaced
 from forecast.experiment.regimes import Regime, build_regime
+from forecast.experiment.shipped import find_config
 from forecast.experiment.variants import Variant, is_suite, variants_of
-from forecast.forecaster import Forecaster
+from forecast.forecaster import DECILES, Forecaster
 from forecast.frame import Panel
 
 WholeNumber = Annotated[int, Field(strict=True, ge=1)]
+Label = Annotated[str, Field(min_length=1)]
 
 
 class FromFile(Strict):
@@ -73,8 +76,12 @@ class Experiment(FromFile):
     seeds: of forecasters that have any; all others run once.
     regime: what is made equal between networks before they are compared: `as_given` for nothing, `matched_parameters`,
         `matched_compute`, `tuned`; or a mapping of `type` and the options of one, see `forecast.experiment.regimes`.
+    quantile_levels: of all forecasters, rising, with 0.1, 0.5 and 0.9 among them; where 0.05 and 0.95 are, too, tables
+        have the coverage of the 90 % interval.
     forecasters: label -> `type` (a class of the library, or `package.module:Class`; the label where none is given) and
         arguments of its constructor.
+    ablations: label -> arguments that are exchanged, of a config inside those alone that are given, in every forecaster
+        that has them: each gives one more, beside the comparison, called by both labels: `LSTM, no anchor`.
     fallback: a forecaster whose forecast is scored where one fails or forecasts no finite number, and counted: the name
         of a class, or `type` and arguments; none, for such a cell to fail.
     metrics: names of `METRICS` that tables have beside those that they always have, such as `smape`.
@@ -94,7 +101,9 @@ class Experiment(FromFile):
     plan: dict[str, Any]
     seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
     regime: str | dict[str, Any] = "as_given"
-    forecasters: Annotated[dict[Annotated[str, Field(min_length=1)], dict[str, Any]], Field(min_length=1)]
+    quantile_levels: list[Annotated[float, Field(strict=True)]] = Field(list(DECILES))
+    forecasters: Annotated[dict[Label, dict[str, Any]], Field(min_length=1)]
+    ablations: dict[Label, Annotated[dict[str, Any], Field(min_length=1)]] = Field({})
     fallback: str | dict[str, Any] | None = None
     metrics: list[str] = Field([])
     standardised: Annotated[bool, Field(strict=True)] = False
@@ -124,13 +133,20 @@ class Experiment(FromFile):
             return given
         return {label: {} if arguments is None else arguments for label, arguments in given.items()}
 
+    @field_validator("quantile_levels")
+    @classmethod
+    def _with_an_interval(cls, given: list[float]) -> list[float]:
+        check_with_interval(given)
+        return given
+
     @field_validator("metrics")
     @classmethod
-    def _known(cls, given: list[str]) -> list[str]:
+    def _known(cls, given: list[str], info: ValidationInfo) -> list[str]:
         if unknown := [name for name in given if name not in METRICS]:
             raise ValueError(
                 f"unknown metric {unknown[0]!r}; {nearest(unknown[0], METRICS)}known: {', '.join(METRICS)}"
             )
+        check_scored_at(given, info.data.get("quantile_levels", DECILES))
         return given
 
     @field_validator("seeds", "datasets", "metrics", "context_lengths", "history_lengths")
@@ -153,15 +169,17 @@ class Experiment(FromFile):
         return self.sound(plan, faults)
 
     def build_forecasters(self) -> dict[str, Forecaster]:
-        """Give the forecasters by label, not fitted. Raises ConfigError."""
+        """Give the forecasters by label, not fitted, then the ablations of them. Raises ConfigError."""
         faults: list[Fault] = []
-        forecasters = build_forecasters(self.forecasters, self.horizon, faults)
-        return self.sound(forecasters, faults)
+        of = (self.horizon, self.quantile_levels, faults)
+        forecasters = build_forecasters(self.forecasters, *of)
+        ablations = build_ablations(self.ablations, self.forecasters, forecasters, *of)
+        return self.sound({**forecasters, **ablations}, faults)
 
     def build_fallback(self) -> Forecaster | None:
         """Give the fallback, not fitted; None where there is none. Raises ConfigError."""
         faults: list[Fault] = []
-        return self.sound(build_fallback(self.fallback, self.horizon, faults), faults)
+        return self.sound(build_fallback(self.fallback, self.horizon, self.quantile_levels, faults), faults)
 
     def build_regime(self) -> Regime:
         """Give the regime. Raises ConfigError."""
@@ -182,7 +200,11 @@ class Experiment(FromFile):
 
     def canonical(self) -> dict[str, Any]:
         """Give all that results depend on, every default spelled out, as JSON can hold it. Raises ConfigError."""
-        plain = self.model_dump(mode="json", exclude={"plan", "forecasters", "regime", "fallback"})
+        # Levels, and what is exchanged, stand with each forecaster.
+        built = {"plan", "regime", "quantile_levels", "forecasters", "ablations", "fallback"}
+        plain = self.model_dump(mode="json", exclude=built)
+        if self.ablations:
+            plain["ablations"] = list(self.ablations)
         plan = {name: value for name, value in canonical(self.build_plan()).items() if name not in ("type", "horizon")}
         regime = self.build_regime()
         return {
@@ -233,17 +255,19 @@ def _read(variant: Variant, source: Source, faults: list[Fault]) -> Experiment |
         experiment = Experiment.model_validate(content)
     except ValidationError as error:
         faults += [fault_of(one, Experiment) for one in error.errors()]
-    horizon = experiment.horizon if experiment else 1
+    horizon, levels = (experiment.horizon, experiment.quantile_levels) if experiment else (1, list(DECILES))
     faults += unknown_datasets(content.get("datasets"))
     if isinstance(content.get("plan"), Mapping):
         build_plan(content["plan"], horizon, faults)
     forecasters = None
     if isinstance(content.get("forecasters"), Mapping):
-        before = len(faults)
-        forecasters = build_forecasters(content["forecasters"], horizon, faults)
+        before, given = len(faults), content["forecasters"]
+        forecasters = build_forecasters(given, horizon, levels, faults)
+        if len(faults) == before and isinstance(content.get("ablations"), Mapping):
+            forecasters |= build_ablations(content["ablations"], given, forecasters, horizon, levels, faults)
         forecasters = forecasters if len(faults) == before else None  # with whom a regime goes is not known yet
     if isinstance(content.get("fallback"), str | Mapping):
-        build_fallback(content["fallback"], horizon, faults)
+        build_fallback(content["fallback"], horizon, levels, faults)
     if isinstance(content.get("regime"), str | Mapping):
         build_regime(content["regime"], forecasters, faults)
     if experiment is not None:
@@ -253,32 +277,10 @@ def _read(variant: Variant, source: Source, faults: list[Fault]) -> Experiment |
     return experiment
 
 
-def find_config(path: str | Path) -> Path:
-    """Give the path of a config file, or of a shipped one by its name. Raises ConfigError where there is none."""
-    path = Path(path)
-    if path.is_file():
-        return path
-    folder = shipped()
-    names = sorted(one.stem for one in folder.glob("*.yaml")) if folder else []
-    if folder and str(path) in names:
-        return folder / f"{path}.yaml"
-    fault = "this is a folder; give a YAML file" if path.is_dir() else "there is no such file"
-    hint = nearest(path.stem, names)
-    where = f"shipped with the library, and run by name: {', '.join(names)} (the files are in {folder})"
-    raise ConfigError(f"{path}: {fault}; {hint}{where if names else 'no experiment is shipped here'}")
-
-
-def shipped(package: Path = Path(__file__).parents[1]) -> Path | None:
-    """Give the folder of experiments inside the installed package, else beside the sources, else None."""
-    bundled, beside = package / "_bundled" / "experiments", package.parent / "experiments"
-    if bundled.is_dir():
-        return bundled
-    return beside if beside.is_dir() and (package.parent / "pyproject.toml").is_file() else None
-
-
 _IN_OUR_WORDS = {
     "bool_type": "true or false",
     "dict_type": "a mapping",
+    "float_type": "a number",
     "int_type": "a whole number",
     "list_type": "a list",
     "string_pattern_mismatch": "letters, digits, blanks and any of _ . + -, a letter or digit first",

@@ -13,9 +13,10 @@ import pandas as pd
 from pydantic import ValidationError
 
 from forecast.experiment.arguments import canonical, construct
-from forecast.experiment.config import FromFile, fault_of, find_config
+from forecast.experiment.config import FromFile, fault_of
 from forecast.experiment.faults import Fault, Source
 from forecast.experiment.protocol import protocol
+from forecast.experiment.shipped import find_config
 from forecast.experiment.store import Store, code_version, key_of
 from forecast.experiment.work import Progress, run_cells
 

@@ -13,6 +13,7 @@ from forecast import plots
 from forecast.evaluation.effects import is_crossed
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
+from forecast.experiment.ablations import labels_in
 from forecast.experiment.thinning import thinned
 from forecast.experiment.verdict import BASELINE
 from forecast.plots.staleness import ages
@@ -41,13 +42,20 @@ class Drawn(NamedTuple):
     contexts: pd.DataFrame | None = None
     costs: pd.DataFrame | None = None
     curves: pd.DataFrame | None = None
+    ablations: pd.DataFrame | None = None
 
 
 def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
-    """Draw all that there is, in the order of the page; what is drawn point by point from so many as can be seen."""
+    """Draw all that there is, in the order of the page; what is drawn point by point from so many as can be seen.
+
+    Ablations have a picture of their own, and are in no other.
+    """
+    beside = set(labels_in(given.ablations))
+    ledger = ledger.take([name for name in ledger.forecasters if name not in beside]) if beside else ledger
     few, every = thinned(ledger)
     drawn = [
         *_of_skill(ledger, few, given),
+        *_of_ablations(given),
         *_of_errors(few, given),
         *_of_quantiles(few),
         *_of_the_plan(given),
@@ -82,6 +90,12 @@ def _of_skill(ledger: Ledger, few: Ledger, given: Drawn) -> Iterator[Picture]:
     if BASELINE in ledger.forecasters and _decoders(ledger) > 1 and is_crossed(ledger):
         caption = "Skill of every backbone under every decoder, and how the families answer to the decoder."
         yield Picture("effects", caption, plots.plot_effects(ledger, BASELINE))
+
+
+def _of_ablations(given: Drawn) -> Iterator[Picture]:
+    if given.ablations is not None and len(given.ablations):
+        caption = "What each exchange of a part does to the error, each against the same forecaster as it comes."
+        yield Picture("ablations", caption, plots.plot_ablations(given.ablations))
 
 
 def _of_errors(ledger: Ledger, given: Drawn) -> Iterator[Picture]:

@@ -6,7 +6,7 @@ ledger, what was computed of it once, and the plan; the same input gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.ledger.points import STATUS
 from forecast.evaluation.remarks import undefined
 from forecast.evaluation.statistics import Standings
+from forecast.experiment.ablations import ablation_rows, labels_in
 from forecast.experiment.audits import failed_in
 from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.pages import page
@@ -34,6 +35,7 @@ from forecast.plots.svg import embedded_svg
 
 _NEEDED = ("forecaster", "family", "skill", "mase", "wql", "parameters", "seeds")
 _FIRST = ("skill", "skill_by_step", "skill_by_context", "cost", "win_rates")  # before the effects of family and decoder
+_BESIDE_A_TABLE = ("effects", "ablations")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Chapter:
         Our scores and figures of others, as `published.beside` gives them; None or no row: not shown.
     contexts, costs
         What `plot_skill_by_context` and `plot_cost` draw; None or no row: not drawn.
+    ablations
+        What each exchange of a part changes, as `ablations.ablation_table` gives it; None or no row: not told.
     drawn
         The pictures, if they are drawn already.
     """
@@ -85,6 +89,7 @@ class Chapter:
     unequal: Sequence[str] = ()
     contexts: pd.DataFrame | None = None
     costs: pd.DataFrame | None = None
+    ablations: pd.DataFrame | None = None
     published: pd.DataFrame | None = None
     drawn: Sequence[Picture] | None = None
 
@@ -107,13 +112,15 @@ def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, tit
 def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
     ledger, rows, size = chapter.ledger, _rows_of(chapter), extent(chapter.ledger)
     dataset = str(chapter.protocol.get("dataset", "this data"))
-    found = chapter.found or judged(ledger, failed_in(chapter.audits))
+    beside = set(labels_in(chapter.ablations))
+    found = chapter.found or judged(ledger, [*failed_in(chapter.audits), *beside])
     drawn = chapter.drawn
     if drawn is None:
-        drawn = pictures(ledger, Drawn(found, chapter.plan, chapter.history, chapter.contexts, chapter.costs))
+        of = (found, chapter.plan, chapter.history, chapter.contexts, chapter.costs)
+        drawn = pictures(ledger, Drawn(*of, ablations=chapter.ablations))
     figures = [_figure(picture, prefix) for picture in drawn]
     first = [figure for figure in figures if figure["name"] in _FIRST]
-    crossed = next((figure for figure in figures if figure["name"] == "effects"), None)
+    crossed, exchanged = (next((one for one in figures if one["name"] == name), None) for name in _BESIDE_A_TABLE)
     lost = pd.Series([str(failure.get("forecaster")) for failure in chapter.failures], dtype="str").value_counts()
     table = score_rows(ledger, rows, found, chapter.audits, chapter.budgets, lost.to_dict())
     columns = 11 + len(headings(ledger)) + _tuned(chapter) + bool(chapter.audits)
@@ -135,8 +142,10 @@ def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
         "left_out": _left_out(ledger),
         "published": published_rows(chapter.published),
         "first": first,
-        "crossed": crossed and {"effects": effect_rows(effects(ledger, BASELINE)), "figure": crossed},
-        "figures": [figure for figure in figures if figure not in first and figure is not crossed],
+        "crossed": crossed and {"effects": effect_rows(effects(_without(ledger, beside), BASELINE)), "figure": crossed},
+        "ablations": ablation_rows(chapter.ablations),
+        "exchanged": exchanged,
+        "figures": [one for one in figures if one["name"] not in (*_FIRST, *_BESIDE_A_TABLE)],
         "protocol": {**_facts(chapter, rows), **{name: _plain(value) for name, value in chapter.protocol.items()}},
         "failures": [_failure(failure) for failure in chapter.failures],
         "not_tested": [
@@ -144,6 +153,10 @@ def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
             *chapter.not_tested,
         ],
     }
+
+
+def _without(ledger: Ledger, beside: Collection[str]) -> Ledger:
+    return ledger.take([name for name in ledger.forecasters if name not in beside]) if beside else ledger
 
 
 def _rows_of(chapter: Chapter) -> list[Row]:
@@ -175,6 +188,7 @@ def _facts(chapter: Chapter, rows: Sequence[Row]) -> dict[str, str]:
         "cutoffs": f"{size.cutoffs:,}",
         "seeds": f"{max(int(row['seeds']) for row in rows)} per network",
         "season length": count(ledger.season_length, "step"),
+        "quantile levels": ", ".join(f"{level:g}" for level in ledger.quantile_levels),
         "points scored": f"{int(np.isfinite(points.y).sum()):,} per forecaster and seed",
         "points masked": ", ".join(told) or "none",
     }

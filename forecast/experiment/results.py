@@ -8,6 +8,7 @@
 - budgets.csv: what each forecaster could spend and has spent; one row per dataset and forecaster
 - trials.csv, tuning.csv: of a search, each trial, and the error of the best of so many
 - contexts.csv, costs.csv: skill by context length, and cost by history, where they were asked for
+- ablations.csv: by how much the error changes with each exchange of a part, with intervals, where it was asked for
 - ledger/<dataset>/: every forecast with what came true, unless the config leaves it out
 - plots/<dataset>/: the plots of the report, as PNG
 - report.html: the one page to read
@@ -25,6 +26,7 @@ import pandas as pd
 from forecast.auditing.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
+from forecast.experiment.ablations import ABLATIONS, ablation_table, labels_in
 from forecast.experiment.audits import audits_in, failed_in, write_audits
 from forecast.experiment.published import KEYS, beside
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
@@ -54,7 +56,7 @@ class Results:
     cells: one row per cell: `status` is done, failed or unfinished; those of a sweep have a `context_length`.
     ledgers: every forecast, by data set; of forecasters and seeds that got through all folds.
     verdicts: one sentence for each data set.
-    standings: how the forecasters stand whose audit did not fail, with intervals, by data set.
+    standings: how the forecasters stand whose audit did not fail, with intervals, by data set; without ablations.
     audits: by data set and forecaster the certificate, or why there is none.
     published: our scores and, below them, figures of others, as they were given; `ours` tells which is which.
     regimes: what was made equal between networks, how far, and what was not, by data set.
@@ -62,6 +64,7 @@ class Results:
     trials: one row per trial of a search; none where the regime makes none.
     contexts: skill by context length, one row per dataset, forecaster and length; none without a sweep.
     costs: cost by history, as of `forecast.insight.cost`, with the data set; none where it was not asked for.
+    ablations: one row per dataset, ablation and forecaster: `change` of its error, with its interval; none without any.
 
     """
 
@@ -78,6 +81,7 @@ class Results:
     trials: pd.DataFrame
     contexts: pd.DataFrame
     costs: pd.DataFrame
+    ablations: pd.DataFrame
 
     @property
     def ledger(self) -> Ledger:
@@ -114,7 +118,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
     trials = trial_table(store, note.get("before", ()))
     curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
     ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
-    found, audits, contexts, costs, quoted = {}, {}, [], [], []
+    found, audits, contexts, costs, ablations, quoted = {}, {}, [], [], [], []
     for dataset in (one["name"] for one in config["datasets"]):
         here = [cell for cell in cells if cell["dataset"] == dataset]
         compared = [cell for cell in here if cell["context_length"] is None]
@@ -130,13 +134,15 @@ def publish(store: Store, *, page: bool = True) -> Results:
         if ledger is None:
             continue
         ledgers[dataset], regime = ledger, str(told.get("regime", ""))
-        found[dataset] = judged(ledger, failed_in(audits[dataset]))
+        failed = failed_in(audits[dataset])
+        ablations.append(ablation_table(ledger, config.get("ablations", ()), failed, dataset))
+        found[dataset] = judged(ledger, [*failed, *labels_in(ablations[-1])])
         verdicts[dataset] = verdict(found[dataset], ledger, dataset, regime)
         contexts.append(_contexts(store, here, ledger, dataset))
         costs.append(costs_in(store, works, dataset))
         history, folds = read_history(store, dataset, ledger), read_folds(store, dataset, ledger)
         own_curves = pd.DataFrame(curves[curves["dataset"] == dataset])
-        draw = Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves)
+        draw = Drawn(found[dataset], folds, history, contexts[-1], costs[-1], own_curves, ablations[-1])
         drawn = pictures(ledger, draw) if page else ()
         if config.get("ledger", True):
             with store.replacing(f"ledger/{dataset}") as path:
@@ -159,6 +165,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
                 unequal=told.get("unequal", ()),
                 contexts=contexts[-1],
                 costs=costs[-1],
+                ablations=ablations[-1],
                 published=quoted[-1],
                 drawn=drawn,
             )
@@ -177,6 +184,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
         trials=trials,
         contexts=_joined(contexts, CONTEXTS),
         costs=_by_dataset(dict(zip(ledgers, costs, strict=True))),
+        ablations=_joined(ablations, ABLATIONS),
     )
     _write_tables(store, results, curves)
     report = store.folder / "report.html"
@@ -204,6 +212,7 @@ def _write_tables(store: Store, results: Results, curves: pd.DataFrame) -> None:
     }
     asked = {"audits.csv": audited, "trials.csv": results.trials, "tuning.csv": curves}
     asked |= {"published.csv": results.published, "contexts.csv": results.contexts, "costs.csv": results.costs}
+    asked |= {"ablations.csv": results.ablations}
     for name, table in {**tables, **{name: table for name, table in asked.items() if len(table)}}.items():
         write_table(store, name, table)
 

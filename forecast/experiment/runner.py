@@ -12,6 +12,7 @@ from typing import Any
 from forecast.evaluation.backtest import check_follows, groups, run_group, runs
 from forecast.evaluation.folds import Fold, Folds
 from forecast.evaluation.plan import Plan
+from forecast.experiment.ablations import ablated
 from forecast.experiment.arguments import argument_named, canonical
 from forecast.experiment.audits import audits_of
 from forecast.experiment.config import Experiment, load_experiment
@@ -118,7 +119,9 @@ def run_experiment(
     settled = {} if before else _settle(experiment, regime, grounds, store)
     cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
     note = {"before": [work.facts() for work in before], "beside": list(beside.values())}
-    with store.opened(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds)):
+    with store.opened(
+        experiment.canonical(), _facts(cells), **note, settled=_told(experiment, regime, settled, grounds)
+    ):
         data = {ground.case.dataset: ground.folds for ground in grounds}
         write_setting(store, experiment.text, data, deviations=experiment.standardised)
         if before:
@@ -126,7 +129,9 @@ def run_experiment(
             settled = _settle(experiment, regime, grounds, store)
             cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
             note["beside"] = list(beside.values())
-            store.record(experiment.canonical(), _facts(cells), **note, settled=_told(regime, settled, grounds))
+            store.record(
+                experiment.canonical(), _facts(cells), **note, settled=_told(experiment, regime, settled, grounds)
+            )
         run_cells([*cells, *beside], store, progress)
         progress.writing()
         return publish(store, page=page)
@@ -224,10 +229,13 @@ def _facts(cells: Sequence[Work]) -> list[dict[str, Any]]:
     return [cell.facts() for cell in cells]
 
 
-def _told(regime: Regime, settled: Mapping[str, Settled], grounds: Sequence[Ground]) -> dict[str, Any]:
+def _told(
+    experiment: Experiment, regime: Regime, settled: Mapping[str, Settled], grounds: Sequence[Ground]
+) -> dict[str, Any]:
     """Give by data set what tables and report say of the regime, as JSON can hold it."""
     panels = {ground.case.dataset: ground.case.panel for ground in grounds}
-    return {name: note_of(regime, one, panels[name]) for name, one in settled.items()}
+    beside = {name: ablated(one.forecasters, list(experiment.ablations)) for name, one in settled.items()}
+    return {name: note_of(regime, one, panels[name], beside[name]) for name, one in settled.items()}
 
 
 def _config(

@@ -12,11 +12,11 @@ from forecast.auditing.certificate import Certificate
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.metrics import coverage, score
 from forecast.evaluation.statistics import Standings
+from forecast.experiment.levels import INTERVALS
 from forecast.experiment.numerals import number, percent, short
 from forecast.plots.style import family_colours, family_order
 
 Row = dict[str, Any]
-INTERVALS = {"coverage": (0.1, 0.9), "coverage_90": (0.05, 0.95)}
 
 
 def score_rows(

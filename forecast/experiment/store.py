@@ -37,7 +37,7 @@ _WITHOUT_NUMBERS = (
 )
 # What an experiment may change and keep its folder.
 FREE_TO_CHANGE = (
-    *("name", "seeds", "forecasters", "fallback", "audit", "context_lengths", "history_lengths"),
+    *("name", "seeds", "forecasters", "ablations", "fallback", "audit", "context_lengths", "history_lengths"),
     *("metrics", "standardised", "published", "ledger"),
     *("backbones", "patch_lengths", "lengths"),
 )

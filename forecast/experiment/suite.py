@@ -4,7 +4,7 @@ Each is an experiment like any other, with a folder of its own in that of the su
 and written anew like any other; and it is over before the next one begins, so that memory holds no more than one.
 
 - <label>/: the results of each
-- summary.csv, cells.csv, published.csv: those of all, with a column `experiment`
+- summary.csv, cells.csv, ablations.csv, published.csv: those of all, with a column `experiment`
 - report.html: verdicts, scores and published figures, with links to the reports of each
 - suite.json: the labels, in order
 """
@@ -17,7 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from forecast.experiment.config import Experiment, find_config, load_experiments
+from forecast.experiment.ablations import ablation_rows
+from forecast.experiment.config import Experiment, load_experiments
 from forecast.experiment.faults import Source
 from forecast.experiment.numerals import number, percent, short
 from forecast.experiment.pages import page
@@ -25,6 +26,7 @@ from forecast.experiment.published import published_rows
 from forecast.experiment.results import Results
 from forecast.experiment.runner import grounds_of, rebuild, run_experiment
 from forecast.experiment.setting import write_table
+from forecast.experiment.shipped import find_config
 from forecast.experiment.store import Store, StoreError
 from forecast.experiment.variants import is_suite
 from forecast.experiment.work import Progress
@@ -39,7 +41,8 @@ class SuiteResults:
     Attributes
     ----------
     folder: where it is; that of each experiment lies in it, called by its label.
-    summary, cells, published: as of `Results`, of all experiments, with the label in the first column, `experiment`.
+    summary, cells, ablations, published: as of `Results`, of all experiments, with the label in the first column,
+        `experiment`.
     verdicts: by label, one sentence for each data set.
 
     """
@@ -47,6 +50,7 @@ class SuiteResults:
     folder: Path
     summary: pd.DataFrame
     cells: pd.DataFrame
+    ablations: pd.DataFrame
     published: pd.DataFrame
     verdicts: Mapping[str, Sequence[str]]
 
@@ -151,20 +155,22 @@ class _Kept:
 
     summary: pd.DataFrame
     cells: pd.DataFrame
+    ablations: pd.DataFrame
     published: pd.DataFrame
     verdicts: Mapping[str, str]
     report: Path | None
 
 
 def _kept(results: Results) -> _Kept:
-    return _Kept(results.summary, results.cells, results.published, results.verdicts, results.report)
+    tables = (results.summary, results.cells, results.ablations, results.published)
+    return _Kept(*tables, results.verdicts, results.report)
 
 
 def _publish(folder: Path, name: str, found: Mapping[str, _Kept]) -> SuiteResults:
     """Write the tables and the page of a suite, and give what they hold."""
     tables = {
         which: _joined({label: getattr(one, which) for label, one in found.items()})
-        for which in ("summary", "cells", "published")
+        for which in ("summary", "cells", "ablations", "published")
     }
     store = Store(folder)
     for which, table in tables.items():
@@ -192,8 +198,7 @@ def _chapters(folder: Path, label: str, found: _Kept) -> list[dict[str, Any]]:
     chapters = []
     for dataset in dict.fromkeys(found.summary["dataset"]):
         here = pd.DataFrame(found.summary[found.summary["dataset"] == dataset])
-        quoted = found.published
-        quoted = pd.DataFrame(quoted[quoted["dataset"] == dataset]) if len(quoted) else quoted
+        exchanged, quoted = (table[table["dataset"] == dataset] for table in (found.ablations, found.published))
         chapters.append(
             {
                 "id": f"c-{label}-{dataset}",
@@ -201,7 +206,8 @@ def _chapters(folder: Path, label: str, found: _Kept) -> list[dict[str, Any]]:
                 "verdict": found.verdicts.get(dataset, "Nothing to compare: no forecaster got through all folds."),
                 "link": found.report.relative_to(folder).as_posix() if found.report else "",
                 "rows": [_row(row) for row in here.to_dict("records")],
-                "published": published_rows(quoted.dropna(axis="columns", how="all")),
+                "ablations": ablation_rows(pd.DataFrame(exchanged)),
+                "published": published_rows(pd.DataFrame(quoted).dropna(axis="columns", how="all")),
             }
         )
     return chapters

@@ -7,9 +7,10 @@ import pandas as pd
 
 from forecast.evaluation.averaging import Averaged, Pooled
 from forecast.evaluation.ledger import Ledger
-from forecast.evaluation.metrics import DEFAULTS, METRICS, score
+from forecast.evaluation.metrics import DEFAULTS, METRICS, coverage, score
 from forecast.evaluation.skill import skill
 from forecast.evaluation.standardised import standardised
+from forecast.experiment.levels import INTERVALS
 from forecast.experiment.setting import read_deviations
 from forecast.experiment.store import Store
 
@@ -21,8 +22,10 @@ Row = dict[str, Any]
 
 
 def metrics_of(store: Store, config: Mapping[str, Any], dataset: str, ledger: Ledger) -> dict[str, Averaged | Pooled]:
-    """Give the metrics of a summary by name."""
+    """Give the metrics of a summary by name, the coverage of every interval that there are quantile levels for."""
     found = {name: METRICS[name] for name in dict.fromkeys([*DEFAULTS, *config.get("metrics", ())])}
+    levels = set(ledger.quantile_levels)
+    found |= {name: coverage(*edges) for name, edges in INTERVALS.items() if name not in found and {*edges} <= levels}
     if config.get("standardised"):
         deviations = read_deviations(store, dataset, ledger)
         found |= {"mae": standardised("mae", deviations), "mse": standardised("mse", deviations)}

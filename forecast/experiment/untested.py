@@ -7,7 +7,7 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.evaluation.statistics.standings import FEW_SEEDS
 from forecast.experiment.audits import LEFT_OUT
-from forecast.experiment.score_table import INTERVALS
+from forecast.experiment.levels import INTERVALS
 from forecast.plots.extent import count
 
 

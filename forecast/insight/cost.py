@@ -24,13 +24,14 @@ from torch import Tensor
 
 from forecast.forecaster import DECILES
 from forecast.insight.memory import peak_bytes, saved_bytes
+from forecast.network_training import NetworkTraining
 from forecast.nn import Backbone, Direct, ForecastNetwork, Recipe
 from forecast.nn.attention import DotProductAttention
 from forecast.nn.network import ALL, LAST
 from forecast.nn.states import tensors_of
 from forecast.nn.streaming import Streams
 from forecast.params import check_positive
-from forecast.training import NetworkTraining, Training
+from forecast.training import Training
 from forecast.windows import Batch
 
 LENGTHS = tuple(2**power for power in range(6, 14))

@@ -7,6 +7,7 @@ N token, D width, H horizon, Q quantile level.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isclose
 
 import torch
 from torch import Tensor, nn
@@ -155,7 +156,7 @@ class ForecastNetwork(nn.Module):
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
         self.register_buffer("normal", normal, persistent=False)
         self.register_buffer("trust", torch.ones(()))  # in what it says beyond the anchor, once it is trained
-        self.mirrored = bool(torch.allclose(levels + levels.flip(0), torch.ones_like(levels)))
+        self.mirrored = all(isclose(sum(pair), 1) for pair in zip(quantile_levels, quantile_levels[::-1], strict=True))
 
     normal: Tensor
     trust: Tensor

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from forecast.plots.ablations import plot_ablations
     from forecast.plots.alignment import plot_alignments
     from forecast.plots.attention import plot_attention, plot_attention_across_series, plot_attention_by_lag
     from forecast.plots.backtest import plot_backtest
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from forecast.plots.win_rates import plot_win_rates
 
 _HOMES = {
+    "plot_ablations": "ablations",
     "plot_alignments": "alignment",
     "plot_attention": "attention",
     "plot_attention_across_series": "attention",
@@ -69,6 +71,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "plot_ablations",
     "plot_alignments",
     "plot_attention",
     "plot_attention_across_series",

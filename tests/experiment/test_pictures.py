@@ -58,6 +58,16 @@ def test_what_an_experiment_varies_is_drawn_where_it_does(synthetic):
     assert names(ledger, contexts=table.iloc[:0], costs=table.iloc[:0]) == names(ledger)
 
 
+def test_ablations_are_in_a_picture_of_their_own_and_in_no_other(synthetic, monkeypatch):
+    ledger = small(synthetic, "SeasonalNaive", "LSTM direct", "LSTM direct, without", cutoffs=1)
+    table = pd.DataFrame({"ablation": ["without"], "forecaster": ["LSTM direct"], "change": [0.1]})
+    seen = []
+    monkeypatch.setattr(plots, "plot_error_by_step", lambda ledger: seen.append(ledger.forecasters) or Figure())
+    found = [one.name for one in pictures(ledger, Drawn(judged(ledger, ["LSTM direct, without"]), ablations=table))]
+    assert found == ["skill", "skill_by_step", "win_rates", "ablations", *ALWAYS]
+    assert list(seen[0]) == ["SeasonalNaive", "LSTM direct"]
+
+
 def test_the_age_of_fits_is_drawn_where_it_differs(synthetic):
     ledger = small(synthetic, "SeasonalNaive", "LSTM direct", cutoffs=3)
     aged = ledger.forecasts.drop(columns="status")

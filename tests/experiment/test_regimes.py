@@ -343,6 +343,8 @@ def test_as_given_is_told_with_all_that_differs(panel):
     assert "width (LSTM 24, TCN 64)" in said
     assert "steps" not in said
     assert note["budgets"]["Naive"] == {"trials": 0}
+    beside = note_of(AsGiven(), settled, panel, ["TCN"])
+    assert (beside["unequal"], beside["budgets"]) == ([], note["budgets"])
 
 
 def test_measured_seconds_are_stored_and_taken_again_by_a_run_that_was_stopped(config, tmp_path, undrawn, monkeypatch):

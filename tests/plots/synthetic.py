@@ -44,41 +44,34 @@ def make_ledger(series=3, cutoffs=20, horizon=24, seeds=2, clock="dates", zone=N
     known = forecasters if isinstance(forecasters, dict) else FORECASTERS
     chosen = {name: known.get(name, FORECASTERS["TCN direct"]) for name in forecasters or FORECASTERS}
     n = 24 * 14 + cutoffs * horizon
-    if clock == "dates":
-        stamps = pd.date_range("2017-06-01", periods=n, freq="h", tz=zone)
-    else:
-        stamps = pd.RangeIndex(n)
-    stamps = stamps.to_series(index=range(n))
-    values = {
-        f"plant {chr(65 + s)}": 40 + 5 * s + (8 + s) * np.sin(np.arange(n) * 2 * np.pi / 24) + rng.normal(0, 2, n)
-        for s in range(series)
-    }
-    starts = [24 * 14 - 1 + k * horizon for k in range(cutoffs)]
-    blocks, fits, scales = [], [], []
+    stamps = pd.date_range("2017-06-01", periods=n, freq="h", tz=zone) if clock == "dates" else pd.RangeIndex(n)
+    hours = np.arange(n)
+    ids = [f"plant {chr(65 + s)}" for s in range(series)]
+    y = np.stack(
+        [40 + 5 * s + (8 + s) * np.sin(hours * 2 * np.pi / 24) + rng.normal(0, 2, n) for s in range(series)]
+    )  # (S, T)
+    starts = 24 * 14 - 1 + horizon * np.arange(cutoffs)
+    at = starts[:, None] + np.arange(1, horizon + 1)  # (M, H)
+    actual = y[:, at].reshape(-1, horizon)  # (S * M, H)
+    # Rows of a block: the points of one forecaster and seed, by series, cutoff and step.
+    points = pd.DataFrame(
+        {
+            "unique_id": np.repeat(ids, cutoffs * horizon),
+            "cutoff": np.tile(stamps[starts].repeat(horizon), series),
+            "ds": np.tile(stamps[at.ravel()], series),
+            "step": np.tile(np.arange(1, horizon + 1), series * cutoffs),
+            "y": actual.ravel(),
+            "fit_cutoff": stamps[starts[0]],
+        }
+    )
+    fits, runs, middles, quantiles = [], [], [], []
     for name, (family, backbone, decoder, noise, parameters) in chosen.items():
         for seed in range(seeds if family in NETWORKS else 1):
-            for unique_id, y in values.items():
-                for c in starts:
-                    at = np.arange(c + 1, c + 1 + horizon)
-                    spread = noise * 8 * np.sqrt(1 + np.arange(horizon) / horizon) * (1 + 0.05 * seed)
-                    middle = 0.3 * y[at] + 0.7 * (y[at] + rng.normal(0, 1, horizon) * spread)
-                    quantiles = middle[:, None] + Z * spread[:, None] * 0.8
-                    block = pd.DataFrame(
-                        {
-                            "forecaster": name,
-                            "seed": seed,
-                            "unique_id": unique_id,
-                            "cutoff": stamps[c],
-                            "ds": stamps[at].array,
-                            "step": np.arange(1, horizon + 1),
-                            "y": y[at],
-                            "prediction": middle,
-                            "mean": middle,
-                        }
-                    )
-                    block[LEVELS] = quantiles
-                    block["fit_cutoff"] = stamps[starts[0]]
-                    blocks.append(block)
+            spread = noise * 8 * np.sqrt(1 + np.arange(horizon) / horizon) * (1 + 0.05 * seed)
+            middle = 0.3 * actual + 0.7 * (actual + rng.normal(0, 1, actual.shape) * spread)
+            runs.append((name, seed))
+            middles.append(middle.ravel())
+            quantiles.append((middle[..., None] + Z * spread[:, None] * 0.8).reshape(-1, len(Z)))
             fits.append(
                 {
                     "forecaster": name,
@@ -93,21 +86,20 @@ def make_ledger(series=3, cutoffs=20, horizon=24, seeds=2, clock="dates", zone=N
                     "forecasts": series * cutoffs,
                 }
             )
-    for unique_id, y in values.items():
-        for c in starts:
-            change = y[24 : c + 1] - y[: c + 1 - 24]
-            scales.append((unique_id, stamps[c], np.abs(change).mean(), (change**2).mean()))
-    history = pd.concat(
-        [pd.DataFrame({"unique_id": unique_id, "ds": stamps.array, "y": y}) for unique_id, y in values.items()],
-        ignore_index=True,
-    )
+    forecasts = pd.concat([points] * len(runs), ignore_index=True)
+    names, numbers = zip(*runs, strict=True)
+    forecasts["forecaster"], forecasts["seed"] = np.repeat(names, len(points)), np.repeat(numbers, len(points))
+    forecasts["prediction"] = forecasts["mean"] = np.concatenate(middles)
+    forecasts = forecasts.join(pd.DataFrame(np.concatenate(quantiles), columns=LEVELS))
+    changes = [(own[24 : c + 1] - own[: c + 1 - 24], s, c) for s, own in enumerate(y) for c in starts]
+    scales = [(ids[s], stamps[c], np.abs(change).mean(), (change**2).mean()) for change, s, c in changes]
     ledger = Ledger.of(
-        forecasts=pd.concat(blocks, ignore_index=True),
+        forecasts=forecasts,
         scales=pd.DataFrame(scales, columns=["unique_id", "cutoff", "absolute", "squared"]),
         fits=pd.DataFrame(fits),
         season_length=24,
     )
-    return ledger, history
+    return ledger, pd.DataFrame({"unique_id": np.repeat(ids, n), "ds": np.tile(stamps, series), "y": y.ravel()})
 
 
 def make_plan(cutoffs=20, refit=5, clock="dates", validation=True, zone=None, horizon=24):

@@ -3,7 +3,7 @@
 Made of what the store holds, so that a report can be written anew without data or models.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,17 @@ CURVE = ["dataset", "forecaster", "family", "trials", "error", "metric"]
 _WORDS = {"parameters": "parameters", "fit_seconds": "seconds of a fit"}
 
 
-def note_of(regime: Regime, settled: Settled, panel: Panel) -> Row:
-    """Give what is kept of a regime on a data set, as JSON can hold it; sizes are those of a fit on `panel`."""
+def note_of(regime: Regime, settled: Settled, panel: Panel, beside: Collection[str] = ()) -> Row:
+    """Give what is kept of a regime on a data set, as JSON can hold it; sizes are those of a fit on `panel`.
+
+    Those `beside` the comparison need not be equal to the others.
+    """
     found = budgets(settled.forecasters, panel)
+    compared = {label: row for label, row in found.items() if label not in beside}
     return {
         "regime": regime.name,
         "sentence": settled.sentence,
-        "unequal": unequal(found, settled.frees),
+        "unequal": unequal(compared, settled.frees),
         "budgets": {label: {**row, "trials": settled.trials.get(label, 0)} for label, row in found.items()},
         **settled.facts,
     }

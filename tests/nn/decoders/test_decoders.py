@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from forecast.baselines import SeasonalNaive
+from forecast.network_training import NetworkTraining
 from forecast.neural import NeuralForecaster
 from forecast.nn import DECODERS, LSTM, AttentionDecoder, ContextVector, CrossAttention
-from forecast.training import NetworkTraining, Training
+from forecast.training import Training
 
 WIDTH, TOKENS = 16, 7
 KINDS = {
