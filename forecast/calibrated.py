@@ -28,7 +28,7 @@ _WINDOWS = 25  # where the data have room for them: enough for levels from 0.05 
 _PREFIX = "forecaster."
 
 Method = Literal["cqr", "residual"]
-Few = Literal["error", "widest"]
+Few = Literal["error", "widest", "series"]
 
 
 class Calibrated(Forecaster):
@@ -61,8 +61,10 @@ class Calibrated(Forecaster):
         and Candès 2019, arXiv 1905.03222): every level, not only every interval, then holds its own promise.
         `"residual"` to lay all quantiles around the median by the absolute errors of the median alone, as wide at all
         times: for a forecaster whose own quantiles tell nothing.
-    few: where fewer windows are seen than a level needs, an `"error"`, or `"widest"`: it is moved by the largest error
-        of n windows, which promises no more than the level n / (n + 1) does.
+    few: where fewer windows are seen than a level needs, an `"error"`; or `"widest"`: it is moved by the largest error
+        of n windows, which promises no more than the level n / (n + 1) does, and is very wide where series are many; or
+        `"series"`: the errors of one window count as many as they are, as if no day surprised two series at once, which
+        many short series of different things allow.
     refit: whether the forecaster is fitted again, on all rows, once its errors are known. It is then newer, on the
         assumption that the new fit errs as the one that was seen; a split conformal promise holds for the latter alone.
 
@@ -209,22 +211,30 @@ class Calibrated(Forecaster):
             scores = conformity(actuals, quantiles, [interval])[..., 0] / units[:, None]
             correction = conformal_quantile(scores, interval.miss, weights)
             if (few := np.isinf(correction)).any():
-                correction = np.where(few, self._widest(scores, interval, told, len(cutoffs)), correction)
+                correction = np.where(few, self._by_few(scores, interval, told, len(cutoffs)), correction)
             corrections[:, place] = correction
         return corrections, told
 
-    def _widest(self, scores: np.ndarray, interval: Interval, told: np.ndarray, windows: int) -> np.ndarray:
-        """Give the largest of the scores (M, H) of each step, (H,), where that may stand for what too few tell."""
+    def _by_few(self, scores: np.ndarray, interval: Interval, told: np.ndarray, windows: int) -> np.ndarray:
+        """Give what may stand for the correction of each step, (H,), that too few windows of scores (M, H) tell."""
         step = int(told.argmin())
-        if self.few == "error" or told[step] == 0:
-            levels = [float(level) for level in self.quantile_levels]
-            way_out = ", or few='widest', which moves it by the largest error" if told[step] else ""
-            raise ValueError(
-                f"`quantile_levels`: {interval.named(levels)} needs errors seen out of sample in "
-                f"{scores_needed(interval.miss)} windows at every step; step {step + 1} has some in {told[step]} of "
-                f"{windows}. Give more `windows` (with a smaller `stride`), or levels nearer to the median{way_out}"
-            )
-        return np.nanmax(scores, axis=0)
+        if told[step] and self.few == "widest":
+            return np.nanmax(scores, axis=0)
+        if (
+            told[step]
+            and self.few == "series"
+            and np.isfinite(alone := conformal_quantile(scores, interval.miss)).all()
+        ):
+            return alone
+        levels = [float(level) for level in self.quantile_levels]
+        ways = {"series": "counts the series of a window as so many", "widest": "moves it by the largest error"}
+        ways = [f"few={few!r}, which {what}" for few, what in ways.items() if told[step] and few != self.few]
+        ways = ["Give more `windows` (with a smaller `stride`)", "levels nearer to the median", *ways]
+        raise ValueError(
+            f"`quantile_levels`: {interval.named(levels)} needs errors seen out of sample in "
+            f"{scores_needed(interval.miss)} windows at every step; step {step + 1} has some in {told[step]} of "
+            f"{windows}. {', or '.join(ways)}"
+        )
 
     # -- forecasts -----------------------------------------------------------------------------------------------------
 

@@ -268,13 +268,25 @@ def test_too_few_windows_for_a_level_are_told_or_the_widest_error_stands_for_the
     with pytest.raises(
         ValueError,
         match=r"level 0\.01 needs errors seen out of sample in 99 windows at every step; step 1 has some in 20 of 20\. "
-        r"Give more `windows`.*or few='widest'",
+        r"Give more `windows`.*or few='series', .*or few='widest'",
     ):
         Calibrated(Sure(H, quantile_levels=levels), windows=20).fit(walks())
     fitted = Calibrated(Sure(H, quantile_levels=levels), windows=20, few="widest").fit(walks())
     table, tenth = fitted.predict(), Calibrated(Sure(H, quantile_levels=levels[1:]), windows=20).fit(walks()).predict()
     assert (table["0.01"] < table["0.1"]).all()
     np.testing.assert_array_equal(table[["0.1", "0.9"]], tenth[["0.1", "0.9"]])
+
+
+def test_where_series_are_many_and_windows_few_each_series_may_count_by_itself():
+    many = walks(series=40)
+    options = {"windows": 3, "stride": 4}
+    table, widest = (Calibrated(Sure(H), **options, few=few).fit(many).predict() for few in ("series", "widest"))
+    held = (table["0.9"] - table["0.5"]).mean() / (widest["0.9"] - widest["0.5"]).mean()
+    assert 0.2 < held < 0.7  # the ninth tenth of 120 errors, not the largest
+    with pytest.raises(
+        ValueError, match=r"level 0\.001 needs .*, or few='widest', which moves it by the largest error$"
+    ):
+        Calibrated(Sure(H, quantile_levels=(0.001, 0.5)), **options, few="series").fit(many)
 
 
 def test_missing_actuals_count_for_no_window():
@@ -308,7 +320,7 @@ def test_what_the_forecaster_inside_refuses_is_told_with_the_rows_held_back():
         ({"windows": 0}, "`windows` is 0; allowed"),
         ({"stride": 1.5}, "`stride` is 1.5; allowed"),
         ({"method": "aci"}, "`method` is 'aci'; allowed: 'cqr', 'residual'"),
-        ({"few": "ignore"}, "`few` is 'ignore'; allowed: 'error', 'widest'"),
+        ({"few": "ignore"}, "`few` is 'ignore'; allowed: 'error', 'widest', 'series'"),
         ({"refit": "yes"}, "`refit` is 'yes'; allowed: True, False"),
         ({"forecaster": "lstm"}, "`forecaster` is 'lstm'; allowed: a Forecaster, such as"),
     ],
