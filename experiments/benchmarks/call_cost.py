@@ -71,7 +71,7 @@ def costs_of(name: str) -> list[float]:
     frame = pd.DataFrame({"unique_id": "a", "ds": pd.date_range("2024-01-01", periods=ROWS, freq="h"), "y": values})
     spent: list[float] = []
     if not name[0].isupper():
-        training = import_module("forecast.training").NetworkTraining
+        training = import_module("forecast.network_training").NetworkTraining
         spent = counted(training, ("training_step", "validation_step"))
     fits = []
     for _ in range(2):
