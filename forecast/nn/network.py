@@ -26,7 +26,7 @@ from forecast.nn.smoothing import Smoothed, smoothed, smoothed_windows
 from forecast.nn.units import Units
 
 _STEPS_AHEAD = 4096  # that are read of what is known, at all origins of a window together: bounds memory in training
-_LONGEST_SMOOTHED = 256  # values: smoothing pays where series are short, and costs their square
+_LONGEST_SMOOTHED = 256  # values: smoothing pays where series are short
 _LEAST_STEP = 0.05  # of the standard deviation: a series that hardly ever moves from season to season may yet jump
 ALL = slice(None)
 LAST = slice(-1, None)

@@ -14,6 +14,7 @@ from torch.nn.functional import pad
 
 SMOOTHING = (0.1, 0.3, 0.6, 1.0)  # share of a new value in the level
 _DRIFT = 0.5  # of the slope of the straight line through all values
+_CHUNK = 16  # values smoothed at once
 _LEAST_SEASONS = 1.5  # at a place, before a season is believed in
 
 
@@ -87,24 +88,25 @@ def _season(shifted: Tensor, readable: Tensor, season: int, ends: slice) -> tupl
     """Give what the season adds to each value, (B, T), and at each place after the positions `ends`, (B, N, M)."""
     if season == 1:
         return torch.zeros_like(shifted), torch.zeros_like(shifted[:, ends]).unsqueeze(-1)
-    known = readable.to(shifted.dtype)
-    count = _last(known, season)
+    count = _last(readable.to(shifted.dtype), season)
     whole = readable & (count >= season)
     apart = torch.where(whole, shifted - _last(shifted, season) / count.clamp(min=1), 0.0)
-    counts, sums, squares = (_by_place(x, season) for x in (whole.to(shifted.dtype), apart, apart.square()))
-    seen = counts > 0
-    some = seen.sum(-1).clamp(min=1)
-    means = torch.where(seen, sums / counts.clamp(min=1), 0.0)
-    centre = means.sum(-1, keepdim=True) / some.unsqueeze(-1)
-    within = torch.where(seen, squares - counts * means.square(), 0.0).sum(-1) / (counts.sum(-1) - some).clamp(min=1)
-    index = torch.where(seen, means - centre, 0.0)
-    between = index.square().sum(-1) / some
-    each = counts.sum(-1) / some
+    counted = whole.to(shifted.dtype)
+    counts, sums = _at_place(counted, season), _at_place(apart, season)
+    seen, means = (counts > 0).to(shifted.dtype), sums / counts.clamp(min=1)
+    # A value changes the mean of its own place alone, so that sums over all places are running sums of such changes.
+    some = _over_places(seen, season).clamp(min=1)
+    centre = _over_places(means, season) / some
+    between = (_over_places(means.square(), season) / some - centre.square()).clamp(min=torch.finfo(means.dtype).tiny)
+    rest = apart.square().cumsum(1) - _over_places(counts * means.square(), season)
+    total = counted.cumsum(1)
+    within, each = rest.clamp(min=0) / (total - some).clamp(min=1), total / some
     # A mean of `each` values varies by chance alone by within / each.
-    sure = (1 - within / (each.clamp(min=1) * between.clamp(min=torch.finfo(between.dtype).tiny))).clamp(0, 1)
+    sure = (1 - within / (each.clamp(min=1) * between)).clamp(0, 1)
     sure = torch.where((each > 1) & (each >= _LEAST_SEASONS), sure, 0.0)
-    index = sure.unsqueeze(-1) * index
-    return index[..., -1], index[:, ends]
+    own = sure * seen * (means - centre)
+    last_means, last_seen = (pad(x, (season - 1, 0)).unfold(1, season, 1)[:, ends] for x in (means, seen))
+    return own, sure[:, ends, None] * last_seen * (last_means - centre[:, ends, None])
 
 
 def _level(adjusted: Tensor, known: Tensor, ends: slice) -> tuple[Tensor, Tensor]:
@@ -113,8 +115,7 @@ def _level(adjusted: Tensor, known: Tensor, ends: slice) -> tuple[Tensor, Tensor
     step = torch.arange(adjusted.shape[1], device=adjusted.device)
     newest = torch.where(known > 0, step, 0).cummax(1).values  # a value that is missing leaves the level where it was
     for share in SMOOTHING:
-        decay = _decay(adjusted.shape[1], share, adjusted)
-        level = (adjusted @ decay) / (known @ decay).clamp(min=torch.finfo(adjusted.dtype).tiny)
+        level = _decayed(adjusted, 1 - share) / _decayed(known, 1 - share).clamp(min=torch.finfo(adjusted.dtype).tiny)
         level = level.gather(1, newest)
         error = torch.where(known[:, :-1].cumsum(1) > 0, known[:, 1:] * (adjusted[:, 1:] - level[:, :-1]), 0.0)
         losses.append(pad(error.square().cumsum(1), (1, 0))[:, ends])
@@ -136,11 +137,16 @@ def _slope(values: Tensor, known: Tensor) -> Tensor:
     return torch.where(spread > 0.5, (n * tz - t * z) / spread.clamp(min=0.5), 0.0)
 
 
-def _decay(length: int, share: float, like: Tensor) -> Tensor:
-    """Give how much the value at s counts in the level at t, (T, T)."""
-    step = torch.arange(length, device=like.device)
+def _decayed(x: Tensor, kept: float) -> Tensor:
+    """Give the sums of all values so far, (B, T), each times `kept` for every step since: in chunks, and over them."""
+    length = x.shape[1]
+    count = -(-length // _CHUNK)
+    step = torch.arange(max(_CHUNK, count) + 1, device=x.device)
     age = step - step.unsqueeze(1)
-    return torch.where(age >= 0, (1 - share) ** age.clamp(min=0).to(like.dtype), 0.0)
+    within, over = (torch.where(age >= 0, k ** age.clamp(min=0).to(x.dtype), 0.0) for k in (kept, kept**_CHUNK))
+    sums = pad(x, (0, count * _CHUNK - length)).unflatten(1, (count, _CHUNK)) @ within[:_CHUNK, :_CHUNK]
+    before = pad(sums[..., -1] @ over[:count, :count], (1, -1))
+    return (sums + before.unsqueeze(-1) * within[0, 1 : _CHUNK + 1]).flatten(1)[:, :length]
 
 
 def _last(x: Tensor, count: int) -> Tensor:
@@ -149,11 +155,15 @@ def _last(x: Tensor, count: int) -> Tensor:
     return total[:, count:] - total[:, :-count]
 
 
-def _by_place(x: Tensor, season: int) -> Tensor:
-    """Give the sums over all seasons at the last M places up to each position, (B, T, M)."""
+def _at_place(x: Tensor, season: int) -> Tensor:
+    """Give the sums over all seasons so far at the place of each position, (B, T)."""
     fill = -x.shape[1] % season
-    sums = pad(x, (fill, 0)).unflatten(1, (-1, season)).cumsum(1).flatten(1)[:, fill:]
-    return pad(sums, (season - 1, 0)).unfold(1, season, 1)
+    return pad(x, (fill, 0)).unflatten(1, (-1, season)).cumsum(1).flatten(1)[:, fill:]
+
+
+def _over_places(x: Tensor, season: int) -> Tensor:
+    """Give the sums over all places, (B, T), of what holds at each from a position on to the next season, (B, T)."""
+    return (x - pad(x, (season, 0))[:, : x.shape[1]]).cumsum(1)
 
 
 def _sums(values: Tensor) -> torch.dtype:
