@@ -1,7 +1,7 @@
 """Calibrated: a forecaster whose quantiles are widened, or drawn in, to hold what they promise.
 
 What they held is seen out of sample, in the last rows of the data, which the forecaster inside is not shown.
-M origins, H horizon, Q quantile levels, I intervals, S series.
+M origins, K windows, H horizon, Q quantile levels, I intervals, S series.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,13 +28,14 @@ _WINDOWS = 25  # where the data have room for them: enough for levels from 0.05 
 _PREFIX = "forecaster."
 
 Method = Literal["cqr", "residual"]
-Few = Literal["error", "widest", "series"]
+Few = Literal["error", "widest"]
+Align = Literal["calendar", "ends"]
 
 
 class Calibrated(Forecaster):
     """Another forecaster, its quantiles adjusted by split conformal prediction.
 
-    `fit` holds back the last rows of all series, from the same stamp on, and fits the forecaster on what lies before.
+    `fit` holds back the last rows of all series and fits the forecaster on what lies before.
     It forecasts from `windows` origins in the rows held back, and by what its quantiles missed there, step by step,
     they are moved in every forecast. An early stopping that it does by itself holds back rows of its own before these.
 
@@ -61,10 +62,11 @@ class Calibrated(Forecaster):
         and Candès 2019, arXiv 1905.03222): every level, not only every interval, then holds its own promise.
         `"residual"` to lay all quantiles around the median by the absolute errors of the median alone, as wide at all
         times: for a forecaster whose own quantiles tell nothing.
-    few: where fewer windows are seen than a level needs, an `"error"`; or `"widest"`: it is moved by the largest error
-        of n windows, which promises no more than the level n / (n + 1) does, and is very wide where series are many; or
-        `"series"`: the errors of one window count as many as they are, as if no day surprised two series at once, which
-        many short series of different things allow.
+    few: where fewer windows are seen than a level needs, an `"error"`, or `"widest"`: it is moved by the largest error
+        of n windows, which promises no more than the level n / (n + 1) does.
+    align: `"calendar"` to hold rows back from the same stamp on in all series; `"ends"` for the last of each, where
+        series end at different times and know nothing of each other's dates, as in competitions (see `Plan`). They
+        share no shock then, and every error counts as one.
     refit: whether the forecaster is fitted again, on all rows, once its errors are known. It is then newer, on the
         assumption that the new fit errs as the one that was seen; a split conformal promise holds for the latter alone.
 
@@ -86,6 +88,7 @@ class Calibrated(Forecaster):
         stride: int | None = None,
         method: Method = "cqr",
         few: Few = "error",
+        align: Align = "calendar",
         refit: bool = False,
     ):
         self.forecaster = forecaster
@@ -93,6 +96,7 @@ class Calibrated(Forecaster):
         self.stride = stride
         self.method = method
         self.few = few
+        self.align = align
         self.refit = refit
 
     # -- what it has in common with the forecaster inside --------------------------------------------------------------
@@ -149,27 +153,28 @@ class Calibrated(Forecaster):
     # -- fit -----------------------------------------------------------------------------------------------------------
 
     def _fit(self, panel: Panel) -> None:
-        for name, allowed in (("method", get_args(Method)), ("few", get_args(Few)), ("refit", (True, False))):
+        kinds = {"method": get_args(Method), "few": get_args(Few), "align": get_args(Align), "refit": (True, False)}
+        for name, allowed in kinds.items():
             if (value := getattr(self, name)) not in allowed:
                 raise ValueError(f"`{name}` is {value!r}; allowed: {', '.join(map(repr, allowed))}")
         cutoffs = self._cutoffs(panel)
         learning = _fresh(self._inside())
         try:
-            learning.fit(panel.until(int(cutoffs[0])).detached())
+            learning.fit(panel.until(cutoffs[:, 0]).detached())
         except ValueError as error:
-            held = int(panel.last.max() - cutoffs[0])
+            held = int(panel.last.max() - cutoffs[:, 0].max())
             error.add_note(f"(the forecaster inside, fitted without the last {held} rows, held back by Calibrated)")
             raise
         self.method_ = self.method
         self.corrections_, self.errors_ = self._learned(panel, learning, cutoffs)
-        self.fitted_until_ = int(panel.last.max() if self.refit else cutoffs[0])
+        self.fitted_until_ = panel.last if self.refit else cutoffs[:, 0]
         self.forecaster_ = _fresh(self._inside()).fit(panel) if self.refit else learning
         for name in ("parameters_", "context_length_"):  # told in a ledger
             if hasattr(self.forecaster_, name):
                 setattr(self, name, getattr(self.forecaster_, name))
 
     def _cutoffs(self, panel: Panel) -> np.ndarray:
-        """Give the ordinals of the origins at which errors are seen, rising; the first is the end of the fit."""
+        """Give the ordinals of the K origins at which errors are seen, (S, K), rising; the first ends the fit."""
         given = {"windows": self.windows, "stride": self.stride}
         check_positive(**{name: value for name, value in given.items() if value is not None})
         longest = int(panel.lengths.max())
@@ -184,57 +189,52 @@ class Calibrated(Forecaster):
                 f"{panel.calendar.stamp(int(panel.last[which]))}; {windows} windows of {self.horizon} steps, {stride} "
                 f"apart, hold back {held} of them: give longer series, fewer `windows` or a smaller `stride`"
             )
-        return int(panel.last.max()) - held + stride * np.arange(windows)
+        last = panel.last if self.align == "ends" else np.full(len(panel), panel.last.max())
+        return last[:, None] - held + stride * np.arange(windows)
 
     def _learned(self, panel: Panel, learning: Forecaster, cutoffs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give the correction of every interval, (H, I), in units of the series; and how many windows tell it, (H,)."""
-        origins = _seen(panel, cutoffs)
+        """Give the correction of every interval, (H, I), in units of the series; and how much tells it, (H,)."""
+        origins, windows = _seen(panel, cutoffs)
         actuals = panel.at(origins.series[:, None], origins.cutoffs[:, None] + np.arange(1, self.horizon + 1))  # (M, H)
         units = mean_steps(panel, origins) if len(origins) else np.empty(0)
         telling = np.flatnonzero((units > 0) & np.isfinite(actuals).any(axis=1))
         if not len(telling):
-            begin, end = (panel.calendar.stamp(int(time)) for time in (cutoffs[0] + 1, panel.last.max()))
+            begin, end = (panel.calendar.stamp(int(time)) for time in (cutoffs.min() + 1, panel.last.max()))
             raise FrameError(
                 f"the rows held back, {begin} to {end}, show no error to calibrate by: no series that goes on into "
                 "them, and moves before them, has an observed value there. Give series that do, or fewer `windows`"
             )
-        origins, actuals, units = origins.take(telling), actuals[telling], units[telling]
+        origins, windows, actuals, units = origins.take(telling), windows[telling], actuals[telling], units[telling]
         forecast = learning.forecast(panel, origins)
         learning.check_finite(panel, origins, forecast)
         quantiles, intervals = self._unmoved(forecast.quantiles), self._intervals()
-        windows = np.searchsorted(cutoffs, origins.cutoffs)
-        counts = np.zeros((len(cutoffs), self.horizon))  # errors of each window and step
+        counts = np.zeros((cutoffs.shape[1], self.horizon))  # errors of each window and step
         np.add.at(counts, windows, np.isfinite(actuals))
-        weights, told = 1 / np.maximum(counts, 1)[windows], (counts > 0).sum(axis=0)
+        told, weights = counts.sum(axis=0), None
+        if self.align == "calendar":
+            told, weights = (counts > 0).sum(axis=0), 1 / np.maximum(counts, 1)[windows]
         corrections = np.empty((self.horizon, len(intervals)))
         for place, interval in enumerate(intervals):  # one at a time: together they are the largest array there is
             scores = conformity(actuals, quantiles, [interval])[..., 0] / units[:, None]
             correction = conformal_quantile(scores, interval.miss, weights)
             if (few := np.isinf(correction)).any():
-                correction = np.where(few, self._by_few(scores, interval, told, len(cutoffs)), correction)
+                correction = np.where(few, self._widest(scores, interval, told), correction)
             corrections[:, place] = correction
         return corrections, told
 
-    def _by_few(self, scores: np.ndarray, interval: Interval, told: np.ndarray, windows: int) -> np.ndarray:
-        """Give what may stand for the correction of each step, (H,), that too few windows of scores (M, H) tell."""
+    def _widest(self, scores: np.ndarray, interval: Interval, told: np.ndarray) -> np.ndarray:
+        """Give the largest of the scores (M, H) of each step, (H,), where that may stand for what too few tell."""
         step = int(told.argmin())
-        if told[step] and self.few == "widest":
-            return np.nanmax(scores, axis=0)
-        if (
-            told[step]
-            and self.few == "series"
-            and np.isfinite(alone := conformal_quantile(scores, interval.miss)).all()
-        ):
-            return alone
-        levels = [float(level) for level in self.quantile_levels]
-        ways = {"series": "counts the series of a window as so many", "widest": "moves it by the largest error"}
-        ways = [f"few={few!r}, which {what}" for few, what in ways.items() if told[step] and few != self.few]
-        ways = ["Give more `windows` (with a smaller `stride`)", "levels nearer to the median", *ways]
-        raise ValueError(
-            f"`quantile_levels`: {interval.named(levels)} needs errors seen out of sample in "
-            f"{scores_needed(interval.miss)} windows at every step; step {step + 1} has some in {told[step]} of "
-            f"{windows}. {', or '.join(ways)}"
-        )
+        if self.few == "error" or told[step] == 0:
+            levels = [float(level) for level in self.quantile_levels]
+            way_out = ", or few='widest', which moves it by the largest error" if told[step] else ""
+            what = "windows" if self.align == "calendar" else "windows of any series"
+            raise ValueError(
+                f"`quantile_levels`: {interval.named(levels)} needs errors seen out of sample in "
+                f"{scores_needed(interval.miss)} {what} at every step; step {step + 1} has some in {told[step]:g}. "
+                f"Give more `windows` (with a smaller `stride`), or levels nearer to the median{way_out}"
+            )
+        return np.nanmax(scores, axis=0)
 
     # -- forecasts -----------------------------------------------------------------------------------------------------
 
@@ -283,10 +283,14 @@ def _fresh(pattern: Forecaster) -> Forecaster:
     return type(pattern)(**pattern.get_params(deep=False))
 
 
-def _seen(panel: Panel, cutoffs: np.ndarray) -> Origins:
-    """Give the origins at cutoffs (ordinals) of the series that a fit up to the first of them has seen a value of."""
-    under_way = (panel.first[:, None] <= cutoffs[0]) & (cutoffs <= panel.last[:, None])
-    series, which = np.nonzero(under_way)
-    times = cutoffs[which]
+def _seen(panel: Panel, cutoffs: np.ndarray) -> tuple[Origins, np.ndarray]:
+    """Give the origins at cutoffs (S, K) of the series that a fit up to the first of them has seen a value of.
+
+    And at which of the K each is.
+    """
+    under_way = (panel.first[:, None] <= cutoffs[:, :1]) & (cutoffs <= panel.last[:, None])
+    series, windows = np.nonzero(under_way)
+    times = cutoffs[series, windows]
     origins = Origins(series, panel.starts[series] + times - panel.first[series] + 1, times)
-    return origins.take(last_rows(panel, origins) >= 0) if len(origins) else origins
+    begun = last_rows(panel, origins) >= 0 if len(origins) else np.zeros(0, dtype=bool)
+    return origins.take(begun), windows[begun]

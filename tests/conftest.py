@@ -1,4 +1,7 @@
-"""For all tests: one thread each, and data from the repository, whatever folder of data the machine has."""
+"""For all tests: one thread each, and data from the repository, whatever folder of data the machine has.
+
+For some: pictures that are not laid out.
+"""
 
 import os
 
@@ -13,3 +16,9 @@ def _no_data_home():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("FORECAST_DATA_HOME", raising=False)
         yield
+
+
+@pytest.fixture
+def unlaid(monkeypatch):
+    """Draw without a layout, which takes most of the time of a picture: where it is enough that there is one."""
+    monkeypatch.setattr("matplotlib.figure.Figure.get_layout_engine", lambda figure: None)

@@ -267,8 +267,8 @@ def test_too_few_windows_for_a_level_are_told_or_the_widest_error_stands_for_the
     levels = (0.01, 0.1, 0.5, 0.9)
     with pytest.raises(
         ValueError,
-        match=r"level 0\.01 needs errors seen out of sample in 99 windows at every step; step 1 has some in 20 of 20\. "
-        r"Give more `windows`.*or few='series', .*or few='widest'",
+        match=r"level 0\.01 needs errors seen out of sample in 99 windows at every step; step 1 has some in 20\. "
+        r"Give more `windows`.*or few='widest'",
     ):
         Calibrated(Sure(H, quantile_levels=levels), windows=20).fit(walks())
     fitted = Calibrated(Sure(H, quantile_levels=levels), windows=20, few="widest").fit(walks())
@@ -277,22 +277,27 @@ def test_too_few_windows_for_a_level_are_told_or_the_widest_error_stands_for_the
     np.testing.assert_array_equal(table[["0.1", "0.9"]], tenth[["0.1", "0.9"]])
 
 
-def test_where_series_are_many_and_windows_few_each_series_may_count_by_itself():
-    many = walks(series=40)
-    options = {"windows": 3, "stride": 4}
-    table, widest = (Calibrated(Sure(H), **options, few=few).fit(many).predict() for few in ("series", "widest"))
-    held = (table["0.9"] - table["0.5"]).mean() / (widest["0.9"] - widest["0.5"]).mean()
-    assert 0.2 < held < 0.7  # the ninth tenth of 120 errors, not the largest
-    with pytest.raises(
-        ValueError, match=r"level 0\.001 needs .*, or few='widest', which moves it by the largest error$"
-    ):
-        Calibrated(Sure(H, quantile_levels=(0.001, 0.5)), **options, few="series").fit(many)
+def test_series_that_end_at_different_times_may_give_up_their_own_last_rows_and_every_error_counts():
+    frame = walks(series=40)
+    frame = frame[frame.groupby("unique_id").cumcount() < 300 - 3 * frame["unique_id"].str[1:].astype(int)]
+    options = {"windows": 3, "stride": 4, "align": "ends"}
+    fitted = Calibrated(Sure(H), **options).fit(frame)
+    assert fitted.forecaster_.rows_ == len(frame) - 40 * (H + 2 * 4)
+    missed = []  # of the level 0.9, four places above the median, one step ahead
+    for _, own in frame.groupby("unique_id"):
+        y = own["y"].to_numpy(dtype="float32").astype(float)
+        ends = [len(y) - H - 4 * k for k in range(3)]
+        missed += [(y[end] - y[end - 1] - 4 * 0.01) / np.abs(np.diff(y[:end])).mean() for end in ends]
+    assert fitted.corrections_[0, -1] == pytest.approx(sorted(missed)[math.ceil(121 * 0.9) - 1], rel=1e-4)
+    told = r"level 0\.001 needs errors .* in 999 windows of any series at every step; step 1 has some in 120\."
+    with pytest.raises(ValueError, match=told):
+        Calibrated(Sure(H, quantile_levels=(0.001, 0.5)), **options).fit(frame)
 
 
 def test_missing_actuals_count_for_no_window():
     frame = walks()
     frame.loc[frame.index[-H:], "y"] = np.nan
-    with pytest.raises(ValueError, match=r"needs errors .* in 9 windows at every step; step 1 has some in 8 of 9"):
+    with pytest.raises(ValueError, match=r"needs errors .* in 9 windows at every step; step 1 has some in 8"):
         Calibrated(Sure(H), windows=9).fit(frame)
 
 
@@ -320,7 +325,7 @@ def test_what_the_forecaster_inside_refuses_is_told_with_the_rows_held_back():
         ({"windows": 0}, "`windows` is 0; allowed"),
         ({"stride": 1.5}, "`stride` is 1.5; allowed"),
         ({"method": "aci"}, "`method` is 'aci'; allowed: 'cqr', 'residual'"),
-        ({"few": "ignore"}, "`few` is 'ignore'; allowed: 'error', 'widest', 'series'"),
+        ({"few": "ignore"}, "`few` is 'ignore'; allowed: 'error', 'widest'"),
         ({"refit": "yes"}, "`refit` is 'yes'; allowed: True, False"),
         ({"forecaster": "lstm"}, "`forecaster` is 'lstm'; allowed: a Forecaster, such as"),
     ],

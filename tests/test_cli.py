@@ -94,7 +94,7 @@ def test_help_fills_a_terminal_of_any_width(command, width, monkeypatch):
         assert not line or not following or len(f"{line} {following.split()[0]}") > width - 2, following
 
 
-def test_a_run_prints_its_cells_scores_and_where_the_report_is(folder):
+def test_a_run_prints_its_cells_scores_and_where_the_report_is(folder, unlaid):
     status, said = forecast("run", "small.yaml")
     assert status == 0
     assert "[1/8] SeasonalNaive, seed 0, fold 1 of 3: done after" in said

@@ -14,7 +14,7 @@ from forecast.evaluation import label_of
 from forecast.forecaster import Forecast, Forecaster, NotFittedError
 from forecast.frame import FrameError, Roles, check_frame
 from forecast.neural import NeuralForecaster
-from forecast.nn import BACKBONES
+from forecast.nn import BACKBONES, LSTM
 from forecast.quantiles import check_levels, mean_of
 from forecast.training import Training
 
@@ -33,6 +33,16 @@ FORECASTERS = [
 ]
 
 every = pytest.mark.parametrize("pattern", FORECASTERS, ids=label_of)
+# For tests that fit anew: what a fit makes of frame and arguments it makes of them whatever the backbone.
+TELLING = tuple(BACKBONES[name] for name in ("lstm", "tcn", "graph_transformer"))
+each_fitted_anew = pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(one, marks=() if isinstance(getattr(one, "backbone", LSTM()), TELLING) else pytest.mark.slow)
+        for one in FORECASTERS
+    ],
+    ids=label_of,
+)
 # Those that read each series by itself; what the others promise instead: test_graph.py.
 alone = pytest.mark.parametrize(
     "pattern",
@@ -90,13 +100,13 @@ def test_fit_gives_the_forecaster_itself(pattern):
     assert forecaster.fit(FRAME) is forecaster
 
 
-@every
+@each_fitted_anew
 def test_a_second_fit_forgets_the_first(pattern, fitted):
     other = frame_of(ids=("x", "a"), lengths=(150, 150), seed=1)
     same(clone(pattern).fit(other).fit(FRAME).predict(), fitted.predict())
 
 
-@every
+@each_fitted_anew
 def test_a_fit_that_fails_leaves_nothing_of_an_earlier_one(pattern):
     forecaster = clone(pattern).fit(FRAME)
     forecaster.set_params(quantile_levels=(0.9, 0.5))
@@ -114,14 +124,14 @@ def test_the_same_arguments_give_the_same_numbers(pattern, fitted):
     same(fitted.predict(), fitted.predict())
 
 
-@every
+@each_fitted_anew
 def test_the_frame_is_left_as_it_is(pattern):
     frame = FRAME.copy(deep=True)
     clone(pattern).fit(frame).predict(frame)
     pd.testing.assert_frame_equal(frame, FRAME)
 
 
-@every
+@each_fitted_anew
 def test_a_panel_can_be_fitted_and_is_left_as_it_is(pattern, fitted):
     panel = check_frame(FRAME)
     before = {name: getattr(panel, name).copy() for name in ("values", "observed", "starts", "stops", "first")}
@@ -175,7 +185,7 @@ def test_the_forecast_frame_has_its_columns_kinds_and_order(pattern, fitted):
     assert (table["ds"] == table["cutoff"] + table["step"] * pd.Timedelta(hours=1)).all()
 
 
-@every
+@each_fitted_anew
 @pytest.mark.parametrize(("freq", "zone"), [("h", "Europe/Paris"), ("D", "Europe/Paris"), ("MS", None)])
 def test_stamps_come_back_in_the_zone_and_on_the_calendar_of_the_frame(pattern, freq, zone):
     frame = frame_of(ids=("a",), lengths=(150,), freq=freq, zone=zone)
@@ -185,7 +195,7 @@ def test_stamps_come_back_in_the_zone_and_on_the_calendar_of_the_frame(pattern, 
     assert table["ds"].tolist() == frame["ds"].iloc[-HORIZON:].tolist()
 
 
-@every
+@each_fitted_anew
 def test_whole_numbers_serve_as_ids_and_as_time(pattern):
     frame = frame_of(ids=(7, 5), lengths=(150, 120), integers=True)
     table = clone(pattern).fit(frame).predict()
@@ -195,7 +205,7 @@ def test_whole_numbers_serve_as_ids_and_as_time(pattern):
     assert pd.api.types.is_integer_dtype(table["ds"])
 
 
-@every
+@each_fitted_anew
 def test_other_quantile_levels_name_other_columns(pattern):
     table = clone(pattern).set_params(quantile_levels=[0.05, 0.5, 0.975]).fit(FRAME).predict()
     assert list(table.columns[4:]) == ["prediction", "mean", "0.05", "0.5", "0.975"]
@@ -340,7 +350,7 @@ def test_paths_are_spread_as_the_quantiles_say_and_repeat_under_a_seed(pattern, 
         assert (np.abs(apart) <= 0.05 * width).all()
 
 
-@every
+@each_fitted_anew
 @pytest.mark.parametrize("horizon", [1, 13])
 def test_horizons_of_one_and_of_thirteen_steps_are_forecast_alike(pattern, horizon):
     table = clone(pattern).set_params(horizon=horizon).fit(FRAME).predict()
@@ -384,7 +394,7 @@ def test_a_clone_has_the_arguments_and_no_fit(pattern, fitted):
     assert not [name for name in vars(copied) if name.endswith("_")]
 
 
-@every
+@each_fitted_anew
 def test_arguments_can_be_set_and_only_those_that_are_there(pattern):
     forecaster = clone(pattern)
     assert forecaster.set_params(horizon=3) is forecaster
@@ -510,7 +520,7 @@ def test_a_loaded_forecaster_says_the_same(pattern, fitted, tmp_path):
     assert not [path for path in (tmp_path / "a" / "b").iterdir() if path.suffix not in (".json", ".safetensors")]
 
 
-@every
+@each_fitted_anew
 def test_saving_takes_nothing_but_json_and_arrays_and_no_rows_that_were_cut_off(pattern, tmp_path):
     panel = check_frame(FRAME).until(check_frame(FRAME).calendar.ordinal(FRAME["ds"].iloc[110]))
     forecaster = clone(pattern).fit(panel)
@@ -520,7 +530,7 @@ def test_saving_takes_nothing_but_json_and_arrays_and_no_rows_that_were_cut_off(
     same(loaded.predict(), forecaster.predict())
 
 
-@every
+@each_fitted_anew
 @pytest.mark.parametrize(
     "frame",
     [

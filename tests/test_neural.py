@@ -21,13 +21,13 @@ from forecast.training import Training
 def waves(series=4, length=240, noise=0.05, seed=0, period=24) -> pd.DataFrame:
     """Hourly waves of different level, size and phase."""
     rng = np.random.default_rng(seed)
-    hours = np.arange(length)
+    angle = 2 * np.pi / period
     parts = [
         pd.DataFrame(
             {
                 "unique_id": f"s{i}",
                 "ds": pd.date_range("2024-01-01", periods=length, freq="h"),
-                "y": 10 * i + (1 + i) * (np.sin(2 * np.pi * (hours + 5 * i) / period) + noise * rng.normal(size=length)),
+                "y": 10 * i + (1 + i) * (np.sin(angle * (np.arange(length) + 5 * i)) + noise * rng.normal(size=length)),
             }
         )
         for i in range(series)
@@ -129,7 +129,8 @@ def test_the_best_weights_seen_in_validation_are_the_ones_kept():
             seen.append((float(trainer.callback_metrics["val_loss"]), weights))
 
     training = Training(steps=60, learning_rate=0.05, batch_size=8, patience=None)  # soon it learns the noise by heart
-    forecaster = small(context_length=24, training=training, trainer={"callbacks": [Watch()]}).fit(waves(series=1, noise=2.0))
+    forecaster = small(context_length=24, training=training, trainer={"callbacks": [Watch()]})
+    forecaster.fit(waves(series=1, noise=2.0))
     best, weights = min(seen, key=lambda pair: pair[0])
     assert forecaster.validation_loss_ == best < seen[-1][0]
     kept = {name: weight for name, weight in forecaster.network_.state_dict().items() if name != "trust"}

@@ -10,7 +10,7 @@ from forecast.evaluation import label_of
 from forecast.forecaster import Forecaster
 from forecast.frame import FrameError
 from forecast.neural import NeuralForecaster
-from forecast.nn import BACKBONES, DECODERS
+from forecast.nn import BACKBONES, DECODERS, LSTM
 from forecast.training import Training
 
 # Series that move by less than float32 can tell are told of at the door, and forecast as constant.
@@ -34,6 +34,15 @@ FORECASTERS = [
     *[network("lstm", decoder) for decoder in DECODERS if decoder != "direct"],
 ]
 every = pytest.mark.parametrize("pattern", FORECASTERS, ids=label_of)
+# Where it is the trunk that keeps what is odd from the backbone: one of these stands for all, under every decoder.
+of_the_trunk = pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(one, marks=() if isinstance(getattr(one, "backbone", LSTM()), LSTM | str) else pytest.mark.slow)
+        for one in FORECASTERS
+    ],
+    ids=label_of,
+)
 # Those that read each series by itself; what the others promise: test_graph.py.
 ALONE = [one for one in FORECASTERS if not getattr(getattr(one, "backbone", None), "across_series", False)]
 alone = pytest.mark.parametrize("pattern", ALONE, ids=label_of)
@@ -133,7 +142,7 @@ def test_odd_series_among_others_are_forecast_with_numbers_of_their_size(pattern
     assert list(dict.fromkeys(table["unique_id"])) == [*series]
 
 
-@every
+@of_the_trunk
 def test_a_frame_of_constant_series_alone_is_forecast_as_it_is(pattern):
     levels = {"zero": 0.0, "below": -3.5, "huge": 1e12, "tiny": 1e-12}
     table = clone(pattern).fit(frame_of({name: np.full(60, level) for name, level in levels.items()})).predict()
@@ -141,7 +150,7 @@ def test_a_frame_of_constant_series_alone_is_forecast_as_it_is(pattern):
         np.testing.assert_allclose(numbers(table, name), np.float32(level), rtol=1e-6, atol=0)
 
 
-@every
+@of_the_trunk
 def test_ten_series_one_step_short_of_a_window_are_forecast(pattern):
     short = {f"s{k}": waves(24 + HORIZON - 1, seed=k) for k in range(10)}
     check(clone(pattern).fit(frame_of(short)).predict(), short)

@@ -18,7 +18,8 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 
 def test_the_example_has_twelve_lines_and_runs(capsys, tmp_path):
     assert len([line for line in BLOCKS[0].splitlines() if line.strip()]) <= 12
-    exec(compile(BLOCKS[0], "README.md", "exec"), {})
+    short = re.sub(r"\bsteps=\d+", "steps=3", BLOCKS[0])
+    exec(compile(short, "README.md", "exec"), {})
     said = capsys.readouterr().out
     assert re.search(r"LSTM\s+0?\d?\.\d+|LSTM\s+1\.\d+", said)
     assert (tmp_path / "results/lstm/forecaster.json").is_file()

@@ -3,8 +3,8 @@
     python experiments/benchmarks/step_cost.py
 
 Both train the same network with the same loss, optimiser, schedule and clipping on windows of one random panel, at the
-sizes that the rules give it: of the size of ETTh1's training rows, and a small one. They run in turn, several times; all
-is in seconds of the processor, medians of the rounds, and the ratio is the median of their ratios.
+sizes that the rules give it: of the size of ETTh1's training rows, and a small one. They run in turn, several times;
+all is in seconds of the processor, medians of the rounds, and the ratio is the median of their ratios.
 
 `fit` is a step of the public API, without what a fit of one step takes. `bare` is a step of the plain loop, of which
 `forward`, `backward`, `clip` and `update` are the parts. `data` is the gathering of the windows of a step, and
@@ -69,14 +69,17 @@ class Bare:
         fitted, size = self.forecaster, self.forecaster.training.batch_size
         values = size * (fitted.context_length_ + fitted.horizon)
         schedule = Schedule.of(training(self.steps), self.steps, values, in_parts=False)
-        sizes = {
-            "context_length": fitted.context_length_,
-            "horizon": fitted.horizon,
-            "patch_length": fitted.patch_length_,
-            "batch_size": size * schedule.steps,
-            "batches": schedule.batches,
-        }
-        return WindowDataModule(self.panel, **sizes, validation_length=0, seed=0), schedule
+        data = WindowDataModule(
+            self.panel,
+            context_length=fitted.context_length_,
+            horizon=fitted.horizon,
+            patch_length=fitted.patch_length_,
+            batch_size=size * schedule.steps,
+            batches=schedule.batches,
+            validation_length=0,
+            seed=0,
+        )
+        return data, schedule
 
     def gathered(self) -> tuple[list[Batch], float]:
         """Give the batches of all steps, and the seconds per step to gather them."""

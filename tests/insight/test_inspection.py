@@ -75,8 +75,8 @@ def test_a_map_of_very_many_tokens_is_left_out_with_a_word(fitted, tmp_path, mon
 
 
 @pytest.fixture(autouse=True)
-def _coarse(monkeypatch):
-    """Draw small: most of the time goes into the dots of pictures."""
+def _coarse(monkeypatch, unlaid):
+    """Draw small and as it comes: most of the time goes into layout and dots of pictures."""
     monkeypatch.setattr("forecast.insight.inspection._DPI", 40)
 
 

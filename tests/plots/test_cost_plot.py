@@ -51,15 +51,20 @@ def lines(ax):
     return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
 
 
-def test_each_panel_holds_the_costs_of_its_modes():
+@pytest.fixture(scope="module")
+def drawn():
+    """The picture of `frame()`."""
+    return draw(frame())
+
+
+def test_each_panel_holds_the_costs_of_its_modes(drawn):
     costs = frame()
-    figure = draw(costs)
     modes = [["train"], ["recompute"], ["stream", "stream_all"]]
-    for place, ax in enumerate(figure.axes):
-        drawn, cost = lines(ax), ("seconds", "bytes")[place % 2]
+    for place, ax in enumerate(drawn.axes):
+        found, cost = lines(ax), ("seconds", "bytes")[place % 2]
         own = costs[costs["mode"].isin(modes[place // 2])]
-        assert len(drawn) == len(own.groupby(["backbone", "patch_length", "mode"]))
-        for name, line in drawn.items():
+        assert len(found) == len(own.groupby(["backbone", "patch_length", "mode"]))
+        for name, line in found.items():
             backbone, _, rest = name.partition(", P = ")
             mode = "stream_all" if rest.endswith(", all T") else modes[place // 2][0]
             one = own[(own["backbone"] == backbone) & (own["patch_length"] == int(rest[0])) & (own["mode"] == mode)]
@@ -67,8 +72,8 @@ def test_each_panel_holds_the_costs_of_its_modes():
             np.testing.assert_array_equal(line.get_ydata(), one[cost])
 
 
-def test_recomputed_and_streamed_predictions_share_their_scale():
-    axes = np.reshape(draw(frame()).axes, (3, 2))
+def test_recomputed_and_streamed_predictions_share_their_scale(drawn):
+    axes = np.reshape(drawn.axes, (3, 2))
     for column in (0, 1):
         assert axes[1, column].get_ylim() == axes[2, column].get_ylim()
         for ax in axes[1:, column]:
@@ -77,7 +82,7 @@ def test_recomputed_and_streamed_predictions_share_their_scale():
 
 
 def test_guides_rise_with_the_powers_that_are_expected():
-    axes = draw(frame(["transformer"], patches=[1])).axes
+    axes = plot_cost(frame(["transformer"], patches=[1])).axes
     told = [sorted(text.get_text() for text in ax.texts if text.get_text() in ("T", "T²")) for ax in axes]
     assert told == [["T²"], ["T²"], ["T²"], ["T"], ["T"], ["T"]]
     guide = next(line for line in axes[0].lines if line.get_label() == "_guide")
@@ -88,15 +93,15 @@ def test_guides_rise_with_the_powers_that_are_expected():
 def test_a_line_of_which_a_part_was_left_out_ends_in_a_cross():
     costs = frame(patches=[1])
     where = (costs["backbone"] == "transformer") & (costs["mode"] == "train") & (costs["length"] > 256)
-    ax = draw(left_out(costs, where)).axes[0]
+    ax = plot_cost(left_out(costs, where)).axes[0]
     assert lines(ax)["transformer"].get_xdata().tolist() == [64, 128, 256]
     crosses = [line for line in ax.lines if line.get_label() == "_left_out"]
     assert [line.get_xdata().tolist() for line in crosses] == [[256]]
 
 
 def test_a_backbone_has_one_colour_and_a_patch_length_one_dash():
-    drawn = lines(draw(frame(["lstm", "rnn", "transformer"])).axes[0])
-    looks = {name: (line.get_color(), str(line.get_linestyle())) for name, line in drawn.items()}
+    found = lines(plot_cost(frame(["lstm", "rnn", "transformer"])).axes[0])
+    looks = {name: (line.get_color(), str(line.get_linestyle())) for name, line in found.items()}
     assert len(set(looks.values())) == len(looks)
     assert looks["lstm, P = 1"][0] == looks["lstm, P = 8"][0] != looks["rnn, P = 1"][0]
     assert looks["lstm, P = 8"][1] == looks["rnn, P = 8"][1] != looks["rnn, P = 1"][1]
@@ -120,11 +125,11 @@ def _height(one, other):
     return min(one.y1, other.y1) - max(one.y0, other.y0)
 
 
-def test_panels_go_into_axes_that_are_given():
+def test_panels_go_into_axes_that_are_given(drawn):
     costs, figure = frame(), Figure()
     axes = figure.subplots(3, 3)
     assert plot_cost(costs, ax=axes[:2]) is figure
-    for given, own in zip(axes.ravel(), draw(costs).axes, strict=False):
+    for given, own in zip(axes.ravel(), drawn.axes, strict=False):
         assert given.get_title(loc="left") == own.get_title(loc="left")
         assert list(lines(given)) == list(lines(own))
         assert given.get_xlabel() == "history T (values)"

@@ -7,7 +7,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from forecast.evaluation.effects import effects
-from forecast.evaluation.ledger import Ledger
 from forecast.plots import plot_effects
 from forecast.plots.effects import readable_on
 
@@ -33,6 +32,12 @@ def shape(request, synthetic):
 
 def small(synthetic, **shape):
     return synthetic.make_ledger(series=1, cutoffs=1, horizon=4, forecasters=synthetic.crossed(**shape))[0]
+
+
+@pytest.fixture(scope="module")
+def crossed(synthetic):
+    """Twelve by five, with holes."""
+    return small(synthetic)
 
 
 def render(figure):
@@ -66,10 +71,9 @@ def written(ax):
     return {(rows[y], columns[x]): text for (x, y), text in at.items()}
 
 
-def test_the_table_holds_the_skill_of_every_cell_and_a_dash_where_there_is_none(synthetic):
-    ledger = small(synthetic)
-    found = written(render(plot_effects(ledger)).axes[0])
-    cells = effects(ledger).cells
+def test_the_table_holds_the_skill_of_every_cell_and_a_dash_where_there_is_none(crossed):
+    found = written(plot_effects(crossed).axes[0])
+    cells = effects(crossed).cells
     expected = {
         (backbone, decoder): f"{100 * skill:.1f} %".replace("-", "−")
         for backbone, decoder, skill in cells[["backbone", "decoder", "skill"]].itertuples(index=False, name=None)
@@ -80,7 +84,7 @@ def test_the_table_holds_the_skill_of_every_cell_and_a_dash_where_there_is_none(
 
 
 def test_rows_stand_by_family_and_direct_is_the_first_column(synthetic):
-    ax = render(plot_effects(small(synthetic, full=5, decoders=("recursive", "direct")))).axes[0]
+    ax = plot_effects(small(synthetic, full=5, decoders=("recursive", "direct"))).axes[0]
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["latent-state", *synthetic.LATENT, "direct-prediction", *synthetic.DIRECT]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["direct", "recursive"]
@@ -90,7 +94,7 @@ def test_lines_hold_the_error_on_the_log_scale_and_the_means_of_families(synthet
     ledger = small(synthetic, full=4)
     found = effects(ledger)
     logs = found.cells.pivot(index="backbone", columns="decoder", values="log")
-    ax = render(plot_effects(ledger)).axes[1]
+    ax = plot_effects(ledger).axes[1]
     shown = decoders(ax)
     assert shown == ["direct", "recursive", "context_vector", "attention"]
     drawn = {line.get_label(): line for line in ax.lines if line.get_label() != "_leader"}
@@ -107,8 +111,8 @@ def test_lines_hold_the_error_on_the_log_scale_and_the_means_of_families(synthet
     assert (direct - latent).mean() == pytest.approx(contrasts.loc[("family", ""), "log"])
 
 
-def test_heights_are_labelled_by_the_skill_they_stand_for(synthetic):
-    ax = render(plot_effects(small(synthetic))).axes[1]
+def test_heights_are_labelled_by_the_skill_they_stand_for(crossed):
+    ax = render(plot_effects(crossed)).axes[1]
     labels = {tick: label.get_text() for tick, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)}
     assert len(labels) >= 3
     for height, text in labels.items():
@@ -143,19 +147,19 @@ def test_a_panel_without_lines_is_left_out(synthetic):
     assert len(plot_effects(small(synthetic, latent=("lstm",), direct=())).axes) == 2
 
 
-def test_panels_go_into_axes_that_are_given(synthetic):
-    ledger, figure = small(synthetic), Figure(figsize=(14.0, 6.0))
+def test_panels_go_into_axes_that_are_given(crossed):
+    figure = Figure(figsize=(14.0, 6.0))
     axes = figure.subplots(1, 3)
-    assert plot_effects(ledger, ax=axes[:2]) is figure
-    own = plot_effects(ledger).axes
+    assert plot_effects(crossed, ax=axes[:2]) is figure
+    own = plot_effects(crossed).axes
     assert written(axes[0]) == written(own[0])
     assert len(axes[1].lines) == len(own[1].lines)
     assert axes[0].get_title(loc="left") == "Skill against SeasonalNaive: 1 series, 1 cutoff, 4 steps"
     assert figure.get_suptitle() == ""
-    plot_effects(ledger, ax=axes[2])
+    plot_effects(crossed, ax=axes[2])
     assert written(axes[2]) == written(own[0])
     with pytest.raises(ValueError, match="`ax` holds 3 axes, and 2 panels are drawn"):
-        plot_effects(ledger, ax=axes)
+        plot_effects(crossed, ax=axes)
 
 
 def test_letters_stand_out_on_every_shade(synthetic):
@@ -180,11 +184,8 @@ def test_letters_stand_out_on_every_shade(synthetic):
     assert min(contrast(readable_on((g, g, g)), (g, g, g)) for g in grey) >= 4.5
 
 
-def test_what_is_undefined_is_drawn_as_such(synthetic):
-    ledger = small(synthetic)
-    empty = Ledger.of(
-        ledger.forecasts.assign(y=np.nan).drop(columns="status"), ledger.scales, ledger.fits, ledger.season_length
-    )
+def test_what_is_undefined_is_drawn_as_such(synthetic, crossed):
+    empty = synthetic.with_forecasts(crossed, crossed.forecasts.assign(y=np.nan))
     figure = render(plot_effects(empty))
     assert len(figure.axes) == 1
     assert set(written(figure.axes[0]).values()) == {"n/a", "-"}
