@@ -14,7 +14,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 
 from forecast.nn.losses import pinball, squared
-from forecast.nn.network import ALL, LAST, ForecastNetwork
+from forecast.nn.network import ALL, LAST, ForecastNetwork, Patches
 from forecast.progress import Bar
 from forecast.training import Training
 from forecast.windows import Batch
@@ -56,31 +56,35 @@ class NetworkTraining(LightningModule):
         self.losses = 0
         self.steps = 0
         self.curve: list[tuple[float, float, float]] = []
+        self.validated: dict[int, Patches] = {}  # by batch: they are the same every time, and take long to read
 
     def begin(self, batch: Batch) -> None:
         """Put the anchor where least squares has it for windows of training, from all their origins."""
-        network = self.network
-        values, _, cutoffs, covariates = batch
+        network, patches = self.network, self._read(batch)
         targets, counted = self._labels(batch, ALL)
-        patches = network.read(values[:, : values.shape[1] - self.horizon], cutoffs, covariates)
         ready = _ready(patches.ends.scale, patches.ends.count, network.context_length).unsqueeze(-1)
         weights = torch.where(ready, counted, 0.0)
         network.anchor.solve(patches.ends, patches.seasons, patches.smoothed, targets, weights)
 
-    def loss(self, batch: Batch, origins: slice) -> Tensor:
-        """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches."""
-        network, (values, _, cutoffs, covariates) = self.network, batch
+    def loss(self, batch: Batch, origins: slice, patches: Patches | None = None) -> Tensor:
+        """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches.
+
+        `patches` are those of the windows, where they were read already.
+        """
+        network, patches = self.network, patches or self._read(batch)
         targets, counted = self._labels(batch, origins)
         led = targets if self.training else None
-        context = values[:, : values.shape[1] - self.horizon]
-        scaled = network.scaled(context, cutoffs, origins, led, covariates)
-        scale = scaled.scale.squeeze(-1)
-        ready = _ready(scale, scaled.count, context.shape[1]).unsqueeze(-1)
+        scaled = network.decode(patches, network.backbone(network.tokens(patches)), origins, led)
+        ready = _ready(scaled.scale.squeeze(-1), scaled.count, network.context_length).unsqueeze(-1)
         weights = torch.where(ready, counted, 0.0)
         targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
         if network.recipe.loss == "squared":
             return squared(scaled.quantiles, targets, weights, self.levels, network.median)
         return pinball(scaled.quantiles, targets, weights, self.levels)
+
+    def _read(self, batch: Batch) -> Patches:
+        context = batch.values[:, : batch.values.shape[1] - self.horizon]
+        return self.network.read(context, batch.cutoffs, batch.covariates)
 
     def _labels(self, batch: Batch, origins: slice) -> tuple[Tensor, Tensor]:
         """Give the steps after the patches of origins, as the network reads them, and how much each counts, (B, n,
@@ -134,9 +138,12 @@ class NetworkTraining(LightningModule):
         self.loss_sum.zero_()
         self.losses = 0
 
-    def validation_step(self, batch: Batch) -> None:
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Look at the last origin of every validation window, as in a forecast."""
-        self.log("val_loss", self.loss(batch, LAST), batch_size=len(batch.values))
+        patches = self.validated.get(batch_idx) or self._read(batch)
+        if patches.covariates is None:  # which are read by weights, and these move
+            self.validated[batch_idx] = patches
+        self.log("val_loss", self.loss(batch, LAST, patches), batch_size=len(batch.values))
 
     def configure_optimizers(self):
         """AdamW, weight decay on matrices only, one cycle of the learning rate over all steps."""

@@ -18,7 +18,9 @@ def _no_data_home():
         yield
 
 
-@pytest.fixture
-def unlaid(monkeypatch):
-    """Draw without a layout, which takes most of the time of a picture: where it is enough that there is one."""
-    monkeypatch.setattr("matplotlib.figure.Figure.get_layout_engine", lambda figure: None)
+@pytest.fixture(scope="module")
+def unlaid():
+    """Draw without a layout, which takes most of the time of a picture: for files to which it is enough that it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.get_layout_engine", lambda figure: None)
+        yield

@@ -248,7 +248,7 @@ def test_missing_covariates_are_masked_and_leave_other_series_as_they_are():
 def test_a_known_effect_is_learned_on_series_of_every_size(decoder):
     whole = frame_of((206, 206, 206), seed=1, effect=2.0)
     ahead = whole.groupby("unique_id").tail(HORIZON)
-    frame, training = whole.drop(ahead.index), Training(steps=80)
+    frame, training = whole.drop(ahead.index), Training(steps=60, batch_size=16, learning_rate=0.01)
     plan = Plan(horizon=HORIZON, n_folds=5, refit="never")
     table = pd.concat(
         score(backtest(frame, [network(decoder=decoder, training=training)], plan, **door), ["mase"]).assign(name=name)
@@ -265,7 +265,7 @@ def test_a_fit_whose_weights_are_all_alike_is_one_without(recwarn):
 
 
 def test_rows_of_weight_zero_are_read_but_teach_nothing():
-    training = Training(steps=60, validation_length=0)
+    training = Training(steps=60, batch_size=16, validation_length=0)
     jumpy = FRAME.copy()
     jumpy["w"] = np.where(jumpy["unique_id"] == "s0", 0.0, 1.0)
     jumpy.loc[jumpy["unique_id"] == "s0", "y"] = np.random.default_rng(5).choice([1.0, 900.0], 84)

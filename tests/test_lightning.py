@@ -1,5 +1,6 @@
 """What reaches lightning's Trainer, what a fit makes of it, and what is refused."""
 
+import functools
 import os
 import time
 
@@ -33,6 +34,12 @@ FRAME = frame_of()
 def fitted(backbone=LSTM(width=8), training=Training(steps=6, validations=3), **trainer):  # noqa: B008
     forecaster = NeuralForecaster(backbone, HORIZON, context_length=24, training=training, trainer=trainer)
     return forecaster.fit(FRAME)
+
+
+@functools.cache
+def plain(backbone=LSTM(width=8)):  # noqa: B008 (frozen)
+    """A fit of which lightning is told nothing, to compare with."""
+    return fitted(backbone)
 
 
 class See(pl.Callback):
@@ -133,7 +140,7 @@ def test_a_fit_ends_when_its_time_is_up():
 
 @pytest.mark.parametrize("asked", [{"accelerator": "cpu"}, {"devices": 1}, {"accelerator": "cpu", "devices": "auto"}])
 def test_one_device_can_be_named(asked):
-    pd.testing.assert_frame_equal(fitted(**asked).predict(), fitted().predict())
+    pd.testing.assert_frame_equal(fitted(**asked).predict(), plain().predict())
 
 
 def test_several_devices_are_refused_before_anything_is_started():
@@ -153,7 +160,7 @@ _ALL = [kind(width=8) for kind in BACKBONES.values()]
 def test_a_network_trained_in_another_precision_forecasts_and_is_saved_in_single(backbone, precision, tmp_path):
     see = See()
     forecaster = fitted(backbone, callbacks=see, precision=precision)
-    single = fitted(backbone)
+    single = plain(backbone)
     assert see.trainer.precision == precision
     assert {weight.dtype for weight in forecaster.network_.state_dict().values() if weight.is_floating_point()} == {
         torch.float32
@@ -208,7 +215,7 @@ def test_switches_of_the_process_are_as_before(asked):
     forecaster = fitted(callbacks=Look(), **asked)
     assert seen[0] != before[:3]
     assert switches() == before
-    pd.testing.assert_frame_equal(forecaster.predict(), fitted().predict())
+    pd.testing.assert_frame_equal(forecaster.predict(), plain().predict())
 
 
 # -- early stopping --------------------------------------------------------------------------------------------------

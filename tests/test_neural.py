@@ -118,6 +118,13 @@ def test_one_series_just_long_enough_is_forecast():
     assert np.isfinite(forecast.select_dtypes("number").to_numpy()).all()
 
 
+def by_heart(patience, callback) -> NeuralForecaster:
+    """Give one that has learned noise by heart, soon after the first half of its validations."""
+    training = Training(steps=100, learning_rate=0.1, batch_size=8, patience=patience)
+    forecaster = small(context_length=24, training=training, trainer={"callbacks": callback})
+    return forecaster.set_params(backbone__dropout=0.0).fit(waves(series=1, noise=2.0))
+
+
 def test_the_best_weights_seen_in_validation_are_the_ones_kept():
     seen = []
 
@@ -128,9 +135,7 @@ def test_the_best_weights_seen_in_validation_are_the_ones_kept():
             weights = {name: weight.clone() for name, weight in pl_module.network.state_dict().items()}
             seen.append((float(trainer.callback_metrics["val_loss"]), weights))
 
-    training = Training(steps=60, learning_rate=0.05, batch_size=8, patience=None)  # soon it learns the noise by heart
-    forecaster = small(context_length=24, training=training, trainer={"callbacks": [Watch()]})
-    forecaster.fit(waves(series=1, noise=2.0))
+    forecaster = by_heart(None, [Watch()])
     best, weights = min(seen, key=lambda pair: pair[0])
     assert forecaster.validation_loss_ == best < seen[-1][0]
     kept = {name: weight for name, weight in forecaster.network_.state_dict().items() if name != "trust"}
@@ -145,8 +150,7 @@ def test_training_stops_when_validation_no_longer_improves():
             self.validations += 1
 
     count = Count()
-    training = Training(steps=100, learning_rate=0.05, batch_size=8, patience=2)  # soon it learns the noise by heart
-    small(context_length=24, training=training, trainer={"callbacks": count}).fit(waves(series=1, noise=2.0))
+    by_heart(2, count)
     assert 10 + 2 < count.validations < 20
 
 

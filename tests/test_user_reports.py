@@ -746,7 +746,7 @@ def test_nothing_is_learned_of_white_noise(decoder):
 def test_the_validation_loss_is_the_mean_over_all_windows():
     """600 windows, in batches of 512 and 88."""
     frame = frame_of((1400,))[["unique_id", "ds", "y"]]
-    training = Training(steps=2, validations=1, validation_length=603)
+    training = Training(steps=2, validations=2, validation_length=603)
     forecaster = network(training=training).fit(frame)
     forecaster.network_.trust.fill_(1.0)  # as it was in training
     panel, module = forecaster.panel_, _module(forecaster).eval()
