@@ -3,11 +3,11 @@
     python experiments/benchmarks/rolling_test.py [lstm | tcn | transformer]
 
 Each network, of the default sizes and after five steps, has a process of its own, so that its memory is its own. The
-data are random, and of the size of ETTh1: 8,640 hours to train, 2,880 to validate and 2,880 to test. Seconds are told by
-the clock and by the processor, since a machine that is shared makes the first longer. `fit` is what the test leaves out,
-lightning's import with it; `forecast` are all forecasts, as a forecaster gives them; `ledger` is the rest of the
-backtest, and `score` all metrics of the default. The most memory that the process had is told with the ledger made, and
-in the end.
+data are random, and of the size of ETTh1: 8,640 hours to train, 2,880 to validate and 2,880 to test. Seconds are told
+by the clock and by the processor, since a machine that is shared makes the first longer. `fit` is what the test leaves
+out, lightning's import with it; `forecast` are all forecasts, as a forecaster gives them; `ledger` is the rest of the
+backtest, and `score` all metrics of the default. The most memory that the process had is told with the ledger made,
+and in the end.
 """
 
 import subprocess

@@ -53,7 +53,7 @@ def running(values: Tensor, readable: Tensor, *, memory: int, every: int = 1) ->
 
     N = T / every, rounded down. Before the first value all is 0.
     """
-    begin = _growing(values[:, :memory], readable[:, :memory]).at(slice(every - 1, None, every))
+    begin = _growing(values[:, :memory], readable[:, :memory], every)
     first = memory // every * every + every - 1  # the first position that has more than `memory` values before it
     if first >= values.shape[1]:
         return begin
@@ -63,8 +63,8 @@ def running(values: Tensor, readable: Tensor, *, memory: int, every: int = 1) ->
     return Running(*(torch.cat(part, dim=1) for part in parts))
 
 
-def _growing(values: Tensor, readable: Tensor) -> Running:
-    """Give the statistics of all values up to each position of (B, T).
+def _growing(values: Tensor, readable: Tensor, every: int) -> Running:
+    """Give the statistics of all values up to each `every`-th position of (B, T).
 
     Sums are taken of differences to the first value, so that a small spread around a high level is kept.
     """
@@ -72,11 +72,12 @@ def _growing(values: Tensor, readable: Tensor) -> Running:
     precise = _precise(values)
     first = precise.gather(1, readable.int().argmax(dim=1, keepdim=True))  # (B, 1)
     shifted = torch.where(readable, precise - first, 0.0)
-    count = readable.to(precise.dtype).cumsum(1)
+    ends = slice(every - 1, None, every)
+    count, total, squares = (x.cumsum(1)[:, ends] for x in (readable.to(precise.dtype), shifted, shifted * shifted))
     some = count.clamp(min=1)
-    mean = shifted.cumsum(1) / some
-    variance = (shifted * shifted).cumsum(1) / some - mean * mean
-    source = torch.where(readable, torch.arange(values.shape[1], device=values.device), 0).cummax(1).values
+    mean = total / some
+    variance = squares / some - mean * mean
+    source = torch.where(readable, torch.arange(values.shape[1], device=values.device), 0).cummax(1).values[:, ends]
     return _statistics(count, first + mean, variance, values.gather(1, source))
 
 
