@@ -218,7 +218,13 @@ def test_ctrl_c_stops_cleanly_while_a_network_is_trained(folder):
     network = "{type: NeuralForecaster, backbone: lstm, training: {steps: 1000000}}"
     write(folder, forecasters=f"{{SeasonalNaive: , net: {network}}}", plan="{n_folds: 2}", more="audit: false\n")
     command = [sys.executable, "-c", "from forecast.cli import main; main()", "run", "small.yaml"]
-    child = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        command,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     assert child.stderr is not None
     while "[2/4]" not in (line := child.stderr.readline()):
         assert line, "it ended, or told of none of four cells"

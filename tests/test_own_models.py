@@ -12,7 +12,6 @@ import pytest
 
 from forecast.evaluation import Plan, backtest
 from forecast.experiment import load_experiment, run_experiment
-from forecast.experiment.forecasters import build_forecasters
 from forecast.forecaster import Forecaster
 from forecast.neural import NeuralForecaster
 from forecast.streaming import Stream
@@ -141,10 +140,7 @@ def config(tmp_path):
 
 
 def test_an_experiment_names_them_by_module_and_class(own, config):
-    faults: list = []
-    experiment = load_experiment(config)
-    forecasters = build_forecasters(experiment.forecasters, 6, faults)
-    assert faults == []
+    forecasters = load_experiment(config).build_forecasters()
     assert isinstance(forecasters["climate"], own.Climate)
     assert forecasters["plain"].backbone == own.Plain(width=8)
     assert forecasters["plain"].decoder == own.Single()

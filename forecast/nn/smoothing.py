@@ -15,6 +15,7 @@ from torch.nn.functional import pad
 SMOOTHING = (0.1, 0.3, 0.6, 1.0)  # share of a new value in the level
 _DRIFT = 0.5  # of the slope of the straight line through all values
 _CHUNK = 16  # values smoothed at once
+_LEAST_LOSS = 1e-9  # of the largest: no smoothing is believed in beyond all measure
 _LEAST_SEASONS = 1.5  # at a place, before a season is believed in
 
 
@@ -97,13 +98,14 @@ def _season(shifted: Tensor, readable: Tensor, season: int, ends: slice) -> tupl
     # A value changes the mean of its own place alone, so that sums over all places are running sums of such changes.
     some = _over_places(seen, season).clamp(min=1)
     centre = _over_places(means, season) / some
-    between = (_over_places(means.square(), season) / some - centre.square()).clamp(min=torch.finfo(means.dtype).tiny)
+    between = _over_places(means.square(), season) / some - centre.square()
     rest = apart.square().cumsum(1) - _over_places(counts * means.square(), season)
     total = counted.cumsum(1)
     within, each = rest.clamp(min=0) / (total - some).clamp(min=1), total / some
     # A mean of `each` values varies by chance alone by within / each.
-    sure = (1 - within / (each.clamp(min=1) * between)).clamp(0, 1)
-    sure = torch.where((each > 1) & (each >= _LEAST_SEASONS), sure, 0.0)
+    differing = between > 0
+    sure = (1 - within / (each.clamp(min=1) * torch.where(differing, between, 1.0))).clamp(0, 1)
+    sure = torch.where(differing & (each > 1) & (each >= _LEAST_SEASONS), sure, 0.0)
     own = sure * seen * (means - centre)
     last_means, last_seen = (pad(x, (season - 1, 0)).unfold(1, season, 1)[:, ends] for x in (means, seen))
     return own, sure[:, ends, None] * last_seen * (last_means - centre[:, ends, None])
@@ -115,16 +117,16 @@ def _level(adjusted: Tensor, known: Tensor, ends: slice) -> tuple[Tensor, Tensor
     step = torch.arange(adjusted.shape[1], device=adjusted.device)
     newest = torch.where(known > 0, step, 0).cummax(1).values  # a value that is missing leaves the level where it was
     for share in SMOOTHING:
-        level = _decayed(adjusted, 1 - share) / _decayed(known, 1 - share).clamp(min=torch.finfo(adjusted.dtype).tiny)
-        level = level.gather(1, newest)
+        total = _decayed(known, 1 - share)
+        level = (_decayed(adjusted, 1 - share) / torch.where(total > 0, total, 1.0)).gather(1, newest)
         error = torch.where(known[:, :-1].cumsum(1) > 0, known[:, 1:] * (adjusted[:, 1:] - level[:, :-1]), 0.0)
         losses.append(pad(error.square().cumsum(1), (1, 0))[:, ends])
         levels.append(level[:, ends])
     loss, level = torch.stack(losses, dim=-1), torch.stack(levels, dim=-1)
     count = (known.cumsum(1)[:, ends] - 1).clamp(min=0).unsqueeze(-1)
-    least = 1e-9 * loss.amax(-1, keepdim=True) + torch.finfo(loss.dtype).tiny
+    most = loss.amax(-1, keepdim=True)
     # As likely as the errors of a normal distribution make each of them.
-    weights = (-0.5 * count * (loss + least).log()).softmax(-1)
+    weights = (-0.5 * count * (loss / torch.where(most > 0, most, 1.0) + _LEAST_LOSS).log()).softmax(-1)
     ages = 1 / level.new_tensor(SMOOTHING)
     return (weights * level).sum(-1), weights @ ages
 
