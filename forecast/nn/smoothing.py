@@ -126,7 +126,8 @@ def _level(adjusted: Tensor, known: Tensor, ends: slice) -> tuple[Tensor, Tensor
     count = (known.cumsum(1)[:, ends] - 1).clamp(min=0).unsqueeze(-1)
     most = loss.amax(-1, keepdim=True)
     # As likely as the errors of a normal distribution make each of them.
-    weights = (-0.5 * count * (loss / torch.where(most > 0, most, 1.0) + _LEAST_LOSS).log()).softmax(-1)
+    share = (loss / torch.where(most > 0, most, 1.0)).clamp(min=_LEAST_LOSS)
+    weights = (-0.5 * count * share.log()).softmax(-1)
     ages = 1 / level.new_tensor(SMOOTHING)
     return (weights * level).sum(-1), weights @ ages
 

@@ -37,7 +37,7 @@ def by_hand(x, season, steps):
         levels.append(level)
         losses.append(loss)
     losses = np.array(losses)
-    likely = -(known.sum() - 1) / 2 * np.log(losses + 1e-9 * losses.max() + 1e-300)
+    likely = -(known.sum() - 1) / 2 * np.log(np.maximum(losses, 1e-9 * losses.max()) + 1e-300)
     weights = np.exp(likely - likely.max()) / np.exp(likely - likely.max()).sum()
     time = np.flatnonzero(known)
     slope = 0.5 * np.polyfit(time, z[known], 1)[0] if known.sum() > 1 else 0.0
