@@ -21,7 +21,7 @@ from forecast.windows import Batch
 
 LEAST_READ = 8  # values that must have been read before an origin counts: a scale of fewer is mostly chance
 _PATIENCE = 5  # "auto"
-# Spread and linear path have far to go from where they start, and too few weights to learn noise by heart.
+# Shortcuts have far to go from where they start, and too few weights to learn noise by heart.
 SHORTCUT_SPEED = 5.0  # their learning rate in those of the network's
 
 

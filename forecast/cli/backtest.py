@@ -1,4 +1,4 @@
-"""The command `backtest`: models compared on a table of one's own, by the engine of experiments."""
+"""The command `backtest`: models compared on a table of one's own, as in an experiment."""
 
 import contextlib
 from pathlib import Path
@@ -25,7 +25,9 @@ from forecast.cli.options import (
     Target,
     Time,
     TimeFormat,
+    Timeout,
     Weight,
+    Workers,
     model_option,
     output_option,
     plan_option,
@@ -109,6 +111,8 @@ def backtest(
     out: Annotated[
         Path | None, output_option("Folder to write: report, scores, forecasts, plots; nothing is kept if not given.")
     ] = None,
+    workers: Workers = None,
+    timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -122,6 +126,7 @@ def backtest(
     """
     with answers(GOES_ON if out is not None else _KEPT_NOTHING, as_json=as_json):
         from forecast.experiment.comparing import Terms, compare_models
+        from forecast.experiment.engine import Local
         from forecast.experiment.plan_options import PlanOptions
         from forecast.experiment.predicting import Task
         from forecast.experiment.work import Progress
@@ -166,7 +171,7 @@ def backtest(
                 out=out,
             )
             progress = Progress() if quiet or as_json else stack.enter_context(shown_progress())
-            found = compare_models(task, terms, progress)
+            found = compare_models(task, terms, progress, Local(workers=workers, timeout=timeout))
         status = FAILED if found.failed else 0
         if as_json:
             tell_json({**_summary(found), "status": status})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forecast.cli.answers import FAILED, answers, print_table, say
+from forecast.cli.options import Timeout, Workers
 from forecast.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from forecast.experiment.cost_results import CostResults
     from forecast.experiment.results import Results
     from forecast.experiment.suite import SuiteResults
-    from forecast.experiment.work import Progress
 
 _TOLD = 10  # failed cells that are told one by one
 
@@ -30,6 +30,8 @@ def run(
     quick: Annotated[
         bool, typer.Option("--quick", help="As the file has it under `quick`, into results/<experiment>-quick.")
     ] = False,
+    workers: Workers = None,
+    timeout: Timeout = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
 ) -> None:
     """Run an experiment, or go on with one that was stopped.
@@ -39,19 +41,20 @@ def run(
     (`type: module:Class`) are found in the current folder.
     """
     with answers():
+        from forecast.experiment.engine import Local
         from forecast.experiment.work import Progress
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         with contextlib.ExitStack() as stack:
             progress = Progress() if quiet else stack.enter_context(shown_progress())
-            results = _run(config, quick)(out, progress)
+            results = _run(config, quick)(out, progress, engine=Local(workers=workers, timeout=timeout))
         _tell(results, quiet)
         if results.failures:
             raise typer.Exit(FAILED)
 
 
-def _run(config: str, quick: bool) -> "Callable[[Path | None, Progress], Results | CostResults | SuiteResults]":
+def _run(config: str, quick: bool) -> "Callable[..., Results | CostResults | SuiteResults]":
     """Give what runs a config file into a folder, by what kind it is of."""
     from forecast.experiment.config import load_experiment
     from forecast.experiment.costs import is_on_costs, load_costs, run_costs

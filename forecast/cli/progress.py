@@ -27,13 +27,14 @@ def shown_progress() -> "Iterator[Progress]":
         def begin(self, cells):
             self.left, self.total, self.number = list(cells), len(cells), 0
             self.seconds: dict[object, list[float]] = {}
-            self.since = time.monotonic()
+            self.since: dict[object, float] = {}
 
         def at_work(self, cell):
-            self.since = time.monotonic()
+            self.since[cell] = time.monotonic()
 
         def finished(self, cell, outcome, seconds):
             self.left.remove(cell)
+            self.since.pop(cell, None)
             self.number += 1
             if outcome == "done":
                 self.seconds.setdefault(cell.kind, []).append(seconds)
@@ -47,8 +48,9 @@ def shown_progress() -> "Iterator[Progress]":
             kinds = [self.seconds.get(cell.kind) for cell in self.left]
             if not kinds or not all(kinds):
                 return "-:--"
-            total = sum(sum(kind) / len(kind) for kind in kinds if kind) - (time.monotonic() - self.since)
-            minutes, seconds = divmod(round(max(total, 0.0)), 60)
+            total = sum(sum(kind) / len(kind) for kind in kinds if kind)
+            total -= sum(time.monotonic() - since for since in self.since.values())
+            minutes, seconds = divmod(round(max(total / self.workers, 0.0)), 60)
             return f"{minutes}:{seconds:02d}"
 
     class Bar(Lines):
@@ -61,12 +63,17 @@ def shown_progress() -> "Iterator[Progress]":
 
         def at_work(self, cell):
             super().at_work(cell)
-            display.update(self.task, description=str(cell))
+            display.update(self.task, description=self.named())
 
         def tell(self, text):
             if ": failed" in text:
                 display.print(text, markup=False)
-            display.update(self.task, completed=self.number)
+            display.update(self.task, completed=self.number, description=self.named())
+
+        def named(self):
+            """Name a cell at work, and say how many others are."""
+            first = next(iter(self.since), "")
+            return f"{first} and {len(self.since) - 1} more" if len(self.since) > 1 else str(first)
 
         def writing(self):
             display.update(self.task, description="scores, plots, report")

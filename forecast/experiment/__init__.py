@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from forecast.experiment.config import Experiment, load_experiment
     from forecast.experiment.cost_results import CostResults
     from forecast.experiment.costs import CostExperiment, load_costs, rebuild_costs, run_costs
+    from forecast.experiment.engine import Engine, Local
     from forecast.experiment.faults import ConfigError
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
@@ -17,7 +18,9 @@ _HOMES = {
     "ConfigError": "faults",
     "CostExperiment": "costs",
     "CostResults": "cost_results",
+    "Engine": "engine",
     "Experiment": "config",
+    "Local": "engine",
     "Results": "results",
     "StoreError": "store",
     "Suite": "suite",
@@ -37,7 +40,9 @@ __all__ = [
     "ConfigError",
     "CostExperiment",
     "CostResults",
+    "Engine",
     "Experiment",
+    "Local",
     "Results",
     "StoreError",
     "Suite",

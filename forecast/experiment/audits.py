@@ -12,6 +12,7 @@ from forecast.auditing.audit import MODULES, PROBES, audit
 from forecast.auditing.certificate import Certificate
 from forecast.experiment.arguments import canonical
 from forecast.experiment.store import Store, checksum_of, code_version, key_of
+from forecast.experiment.work import Work
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
 
@@ -36,7 +37,7 @@ class Certified:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Work):
     """The work of an audit: one forecaster, on a cut of a data set; `labels` are all that it has in the experiment."""
 
     dataset: str

@@ -1,4 +1,4 @@
-"""From a table of one's own to a comparison: what the command `backtest` does, with the engine of experiments.
+"""From a table of one's own to a comparison: what the command `backtest` does, by an experiment.
 
 The options are those of an experiment without its file: the same cells, verdict, tables and report.
 """
@@ -19,6 +19,7 @@ from forecast.evaluation.folds import Folds
 from forecast.evaluation.ledger.columns import AFTER_LEVELS, BEFORE_LEVELS
 from forecast.experiment.choosing import CANDIDATES, config_of, known_as, model_named
 from forecast.experiment.config import Experiment
+from forecast.experiment.engine import Engine
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import Layout, check_names, named, write_table
 from forecast.experiment.plan_options import PlanOptions, days, in_plan_options
@@ -92,7 +93,7 @@ class Compared:
     files: tuple[Path, ...]
 
 
-def compare_models(task: Task, terms: Terms, progress: Progress) -> Compared:
+def compare_models(task: Task, terms: Terms, progress: Progress, engine: Engine) -> Compared:
     """Compare models on a table of one's own, by forecasts of its past.
 
     Raises
@@ -109,7 +110,7 @@ def compare_models(task: Task, terms: Terms, progress: Progress) -> Compared:
         for line in days(str(folds)).splitlines():
             task.say(line)
         out = terms.out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forecast-")))
-        results = run_experiment(experiment, out, progress, page=terms.out is not None)
+        results = run_experiment(experiment, out, progress, page=terms.out is not None, engine=engine)
         files = _write(results, layout) if terms.out is not None else ()
     failed: dict[str, str] = {}
     for row in results.failures:

@@ -7,18 +7,19 @@ backbone, patch length and length, so that those of shorter histories tell which
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 from pydantic import ValidationError
 
 from forecast.experiment.arguments import canonical, construct
 from forecast.experiment.config import FromFile, fault_of
+from forecast.experiment.engine import Engine, Local, run_cells
 from forecast.experiment.faults import Fault, Source
 from forecast.experiment.protocol import protocol
 from forecast.experiment.shipped import find_config
 from forecast.experiment.store import Store, code_version, key_of
-from forecast.experiment.work import Progress, run_cells
+from forecast.experiment.work import Progress, Work
 
 if TYPE_CHECKING:
     from forecast.experiment.cost_results import CostResults
@@ -113,7 +114,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class CostCell:
+class CostCell(Work):
     """The work of an experiment on costs: one backbone at one patch length and one length."""
 
     plan: "CostPlan"
@@ -124,6 +125,12 @@ class CostCell:
     store: Store
     config: dict[str, Any]
     key: str
+    alone: ClassVar[bool] = True
+
+    @property
+    def after(self) -> Sequence["CostCell"]:
+        """Those that may say that this one would take too much."""
+        return self.shorter
 
     def __str__(self) -> str:
         return f"{self.label}, patches of {self.patch_length}, {self.length:,} values"
@@ -150,7 +157,11 @@ class CostCell:
 
 
 def run_costs(
-    config: CostExperiment | str | Path, out: str | Path | None = None, progress: Progress | None = None
+    config: CostExperiment | str | Path,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    engine: Engine = Local(workers=1),  # noqa: B008 (frozen)
 ) -> "CostResults":
     """Run an experiment on costs, or go on with one that was stopped, and write its results.
 
@@ -159,6 +170,7 @@ def run_costs(
     config: an experiment, the path of its YAML file, or the name of a shipped one.
     out: the folder of results; None for `results/<name of the experiment>`.
     progress: is told of every cell.
+    engine: where cells are computed, one at a time: each measures the machine.
 
     Raises
     ------
@@ -175,7 +187,7 @@ def run_costs(
     with store.opened(experiment.canonical(), [cell.facts() for cell in cells]):
         write_setting(store, experiment.text)
         progress = progress or Progress()
-        run_cells(cells, store, progress)
+        run_cells(cells, store, progress, engine)
         progress.writing()
         return publish(store)
 

@@ -16,6 +16,7 @@ from forecast.experiment.ablations import ablated
 from forecast.experiment.arguments import argument_named, canonical
 from forecast.experiment.audits import audits_of
 from forecast.experiment.config import Experiment, load_experiment
+from forecast.experiment.engine import Engine, Local, run_cells
 from forecast.experiment.faults import Fault
 from forecast.experiment.regimes import Case, Regime, Settled
 from forecast.experiment.regimes.account import note_of
@@ -23,13 +24,13 @@ from forecast.experiment.results import Results, publish
 from forecast.experiment.setting import write_setting
 from forecast.experiment.store import Forecasts, Store, checksum_of, code_version, key_of
 from forecast.experiment.sweeps import COST, at_context, cost_cells
-from forecast.experiment.work import Progress, Work, run_cells
+from forecast.experiment.work import Progress, Work
 from forecast.forecaster import Forecaster
 from forecast.frame import Panel
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Cell(Work):
     """The work of a backtest: one forecaster with one seed on the folds of a data set that share a fit."""
 
     dataset: str
@@ -90,6 +91,7 @@ def run_experiment(
     progress: Progress | None = None,
     *,
     page: bool = True,
+    engine: Engine = Local(workers=1),  # noqa: B008 (frozen)
 ) -> Results:
     """Run an experiment, or go on with one that was stopped, and write its results.
 
@@ -102,6 +104,8 @@ def run_experiment(
     out: the folder of results; None for `results/<name of the experiment>`.
     progress: is told of every cell.
     page: whether pictures and the report are made.
+    engine: where cells are computed: in this process, one after the other; `Local()` for a worker process on each
+        processor core. Of no effect on any number.
 
     Raises
     ------
@@ -125,14 +129,14 @@ def run_experiment(
         data = {ground.case.dataset: ground.folds for ground in grounds}
         write_setting(store, experiment.text, data, deviations=experiment.standardised)
         if before:
-            run_cells(before, store, progress)
+            run_cells(before, store, progress, engine)
             settled = _settle(experiment, regime, grounds, store)
             cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
             note["beside"] = list(beside.values())
             store.record(
                 experiment.canonical(), _facts(cells), **note, settled=_told(experiment, regime, settled, grounds)
             )
-        run_cells([*cells, *beside], store, progress)
+        run_cells([*cells, *beside], store, progress, engine)
         progress.writing()
         return publish(store, page=page)
 

@@ -209,19 +209,29 @@ class Store:
 
     @contextlib.contextmanager
     def replacing(self, name: str) -> Iterator[Path]:
-        """Give a path to write a file or a folder to, which takes the place of `name` when the block ends well."""
+        """Give a path to write a file or a folder to, which takes the place of `name` when the block ends well.
+
+        Raises StoreError where it cannot be written.
+        """
         target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # In the folder of the store, where the next run finds and removes what a killed one has left.
-        place = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.folder))
+        place = None
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # In the folder of the store, where the next run finds and removes what a killed one has left.
+            place = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.folder))
             yield place / target.name
             if target.is_dir():
                 # No folder takes the place of another in one step: between the two nothing is there, hence not done.
                 target.rename(place / "replaced")
             (place / target.name).replace(target)
+        except OSError as error:
+            raise StoreError(
+                f"{name} cannot be written to {self.folder}: {error.strerror or error}. What was written before is "
+                "whole: the same command goes on from there, once it can"
+            ) from error
         finally:
-            _remove(place)
+            if place is not None:
+                _remove(place)
 
     def remove(self, name: str) -> None:
         """Remove a file or folder of results, if it is there."""

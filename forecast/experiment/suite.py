@@ -19,6 +19,7 @@ import pandas as pd
 
 from forecast.experiment.ablations import ablation_rows
 from forecast.experiment.config import Experiment, load_experiments
+from forecast.experiment.engine import Engine, Local
 from forecast.experiment.faults import Source
 from forecast.experiment.numerals import number, percent, short
 from forecast.experiment.pages import page
@@ -102,7 +103,12 @@ def load_suite(path: str | Path, *, quick: bool = False) -> Suite:
 
 
 def run_suite(
-    config: Suite | str | Path, out: str | Path | None = None, progress: Progress | None = None, *, page: bool = True
+    config: Suite | str | Path,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    page: bool = True,
+    engine: Engine = Local(workers=1),  # noqa: B008 (frozen)
 ) -> SuiteResults:
     """Run all experiments of a suite one after the other, or go on where they were stopped, and write what they found.
 
@@ -110,7 +116,7 @@ def run_suite(
     ----------
     config: a suite, the path of its YAML file, or the name of a shipped one.
     out: the folder of results; None for `results/<name of the suite>`.
-    progress, page: as `run_experiment` takes them.
+    progress, page, engine: as `run_experiment` takes them.
 
     Raises
     ------
@@ -132,7 +138,7 @@ def run_suite(
         folder,
         suite.name,
         {
-            label: _kept(run_experiment(experiment, folder / label, progress, page=page))
+            label: _kept(run_experiment(experiment, folder / label, progress, page=page, engine=engine))
             for label, experiment in suite.experiments.items()
         },
     )

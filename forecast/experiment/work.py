@@ -1,43 +1,58 @@
-"""The work of any experiment: units that are computed in a stated order, each once, and stored as soon as finished."""
+"""The work of any experiment: units that are computed each once, and stored as soon as they are finished."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from forecast.experiment.store import Content, Store
 
 Outcome = Literal["stored", "done", "failed"]
 
 
-class Work(Protocol):
-    """The unit of work of any experiment; `str` of it says which one it is."""
+class Work(ABC):
+    """The unit of work of any experiment, a dataclass; `str` of it says which one it is.
+
+    Attributes
+    ----------
+    config: all that its numbers depend on, as JSON can hold it.
+    key: its place in the store.
+    alone: whether it measures the machine, on which nothing else is computed then.
+
+    """
+
+    config: dict[str, Any]
+    key: str
+    alone: ClassVar[bool] = False
 
     @property
-    def config(self) -> dict[str, Any]:
-        """All that its numbers depend on, as JSON can hold it."""
-        ...
+    def after(self) -> Sequence["Work"]:
+        """What has to be finished before it begins."""
+        return ()
 
     @property
-    def key(self) -> str:
-        """Its place in the store."""
-        ...
-
-    @property
+    @abstractmethod
     def kind(self) -> object:
         """What cells have in common that take about as long."""
-        ...
 
+    @abstractmethod
     def facts(self) -> dict[str, Any]:
         """Give what a table says of it, its `key` among them."""
-        ...
 
+    @abstractmethod
     def compute(self) -> Content:
         """Do it."""
-        ...
 
 
 class Progress:
-    """What a run tells while it is at work; the methods of this one do nothing."""
+    """What a run tells while it is at work; the methods of this one do nothing.
+
+    Attributes
+    ----------
+    workers: how many cells are computed at once.
+
+    """
+
+    workers: int = 1
 
     def begin(self, cells: Sequence[Work]) -> None:
         """All cells are known, in their order; called again where those of one kind decide about the next."""
@@ -52,22 +67,16 @@ class Progress:
         """All cells are finished; scores, plots and report are being written."""
 
 
-def run_cells(cells: Sequence[Work], store: Store, progress: Progress) -> None:
-    """Compute and store the cells that are not stored, in their order."""
-    progress.begin(cells)
-    for cell in cells:
-        if store.is_done(cell.key):
-            progress.finished(cell, "stored", 0.0)
-            continue
-        progress.at_work(cell)
-        began = perf_counter()
-        outcome = _run(cell, store)
-        progress.finished(cell, outcome, perf_counter() - began)
+def compute(cell: Work, store: Store) -> Outcome:
+    """Compute a cell and store it, or why it failed. Numbers have one thread: with more they are summed otherwise.
 
+    Raises StoreError where it cannot be stored, KeyboardInterrupt where the user wants to stop.
+    """
+    from threadpoolctl import threadpool_limits  # here, since it looks at all libraries that are loaded
 
-def _run(cell: Work, store: Store) -> Outcome:
     try:
-        content = cell.compute()
+        with threadpool_limits(1):
+            content = cell.compute()
     except SystemExit as stop:
         # Some trainers end the process themselves when the user presses Ctrl-C; a library does not.
         raise KeyboardInterrupt from stop

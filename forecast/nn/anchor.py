@@ -1,9 +1,7 @@
 """The level from which each step of a forecast is counted: what is known without a network, blended step by step.
 
-B batch, N token, H horizon, M season length, K levels that are blended.
+B batch, N token, H horizon, M season length, K levels that are blended, F faces of a simplex.
 """
-
-from itertools import combinations
 
 import torch
 from torch import Tensor, nn
@@ -130,18 +128,17 @@ def _mixture(gram: Tensor, cross: Tensor) -> Tensor:
     The rest to 1 is the weight of the mean, which is 0 here. The least lies inside a face of the simplex of all K + 1
     weights, where it solves a linear system: the best one that is allowed, of all faces.
     """
-    steps, levels = cross.shape
+    levels = cross.shape[1] + 1
     gram, cross = pad(gram, (0, 1, 0, 1)), pad(cross, (0, 1))
-    best, weights = cross.new_full((steps,), torch.inf), torch.zeros_like(cross)
-    faces = [list(face) for size in range(1, levels + 2) for face in combinations(range(levels + 1), size)]
-    for face in faces:
-        system = pad(gram[:, face][:, :, face], (0, 1, 0, 1))
-        system[:, -1, :-1] = system[:, :-1, -1] = 1.0  # their sum
-        solved = torch.linalg.solve(system, torch.cat([cross[:, face], cross.new_ones(steps, 1)], dim=1))[:, :-1]
-        found = torch.zeros_like(cross)
-        found[:, face] = solved
-        loss = torch.einsum("hk,hkl,hl->h", found, gram, found) - 2 * (found * cross).sum(1)
-        better = (solved > -1e-9).all(1) & (loss < best)
-        best = torch.where(better, loss, best)
-        weights = torch.where(better.unsqueeze(1), found, weights)
-    return weights[:, :-1]
+    faces = torch.arange(1, 2**levels, device=cross.device).unsqueeze(1) >> torch.arange(levels, device=cross.device)
+    inside = (faces & 1).bool()  # (F, K + 1), which weights may differ from 0
+    both = (inside.unsqueeze(1) & inside.unsqueeze(2)).unsqueeze(1)
+    alone = torch.eye(levels, dtype=gram.dtype, device=gram.device)
+    system = pad(torch.where(both, gram, alone), (0, 1, 0, 1))  # (F, H, K + 2, K + 2)
+    system[..., -1, :-1] = system[..., :-1, -1] = inside.unsqueeze(1).to(gram.dtype)  # their sum
+    target = pad(torch.where(inside.unsqueeze(1), cross, 0.0), (0, 1), value=1.0)
+    weights = torch.linalg.solve(system, target)[..., :-1]  # (F, H, K + 1)
+    loss = torch.einsum("fhk,hkl,fhl->fh", weights, gram, weights) - 2 * (weights * cross).sum(-1)
+    allowed = (weights > -1e-9).all(-1)
+    best = torch.where(allowed, loss, torch.inf).argmin(0)
+    return weights[best, torch.arange(len(cross), device=cross.device), :-1]

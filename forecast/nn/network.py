@@ -175,8 +175,8 @@ class ForecastNetwork(nn.Module):
         return min(decoder or _STEPS_AHEAD, max(8, _STEPS_AHEAD // self.decoder.reach))
 
     def shortcuts(self) -> list[nn.Parameter]:
-        """Give the parameters that lead past backbone and decoder: spread and linear paths."""
-        paths = [self.linear, None if self.known_path is None else self.known_path.linear]
+        """Give the parameters that lead past backbone and decoder: spread, linear paths and weights of the anchor."""
+        paths = [self.anchor, self.linear, None if self.known_path is None else self.known_path.linear]
         return [self.spread, *(p for path in paths if path is not None for p in path.parameters())]
 
     def scaled(

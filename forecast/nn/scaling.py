@@ -69,11 +69,11 @@ def _growing(values: Tensor, readable: Tensor, every: int) -> Running:
     Sums are taken of differences to the first value, so that a small spread around a high level is kept.
     """
     values = torch.where(readable, values, 0.0)
-    precise = _precise(values)
-    first = precise.gather(1, readable.int().argmax(dim=1, keepdim=True))  # (B, 1)
-    shifted = torch.where(readable, precise - first, 0.0)
+    exact = precise(values)
+    first = exact.gather(1, readable.int().argmax(dim=1, keepdim=True))  # (B, 1)
+    shifted = torch.where(readable, exact - first, 0.0)
     ends = slice(every - 1, None, every)
-    count, total, squares = (x.cumsum(1)[:, ends] for x in (readable.to(precise.dtype), shifted, shifted * shifted))
+    count, total, squares = (x.cumsum(1)[:, ends] for x in (readable.to(exact.dtype), shifted, shifted * shifted))
     some = count.clamp(min=1)
     mean = total / some
     variance = squares / some - mean * mean
@@ -84,18 +84,18 @@ def _growing(values: Tensor, readable: Tensor, every: int) -> Running:
 def of_windows(values: Tensor, readable: Tensor) -> Running:
     """Give the statistics of each window (B, N, memory), those of `running` at its end."""
     values = torch.where(readable, values, 0.0)
-    precise = _precise(values)
-    first = precise.gather(2, readable.int().argmax(dim=2, keepdim=True))  # (B, N, 1)
-    count = readable.to(precise.dtype).sum(2)
+    exact = precise(values)
+    first = exact.gather(2, readable.int().argmax(dim=2, keepdim=True))  # (B, N, 1)
+    count = readable.to(exact.dtype).sum(2)
     some = count.clamp(min=1)
-    mean = torch.where(readable, precise - first, 0.0).sum(2) / some
+    mean = torch.where(readable, exact - first, 0.0).sum(2) / some
     location = first.squeeze(2) + mean
-    variance = torch.where(readable, precise - location.unsqueeze(2), 0.0).square().sum(2) / some
+    variance = torch.where(readable, exact - location.unsqueeze(2), 0.0).square().sum(2) / some
     newest = values.shape[2] - 1 - readable.int().flip(2).argmax(dim=2, keepdim=True)
     return _statistics(count, location, variance, values.gather(2, newest).squeeze(2))
 
 
-def _precise(values: Tensor) -> Tensor:
+def precise(values: Tensor) -> Tensor:
     """Give values in double precision, where their squares do not overflow; as they are where there is no such."""
     return values if values.device.type == "mps" else values.double()
 

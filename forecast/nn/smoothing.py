@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from forecast.nn.scaling import precise
+
 SMOOTHING = (0.1, 0.3, 0.6, 1.0)  # share of a new value in the level
 _DRIFT = 0.5  # of the slope of the straight line through all values
 _CHUNK = 16  # values smoothed at once
@@ -71,10 +73,10 @@ def smoothed_windows(values: Tensor, readable: Tensor, *, season: int) -> Smooth
 
 
 def _smoothed(values: Tensor, readable: Tensor, season: int, every: int) -> Smoothed:
-    precise = torch.where(readable, values, 0.0).to(_sums(values))
-    first = precise.gather(1, readable.int().argmax(1, keepdim=True))  # (B, 1)
-    known = readable.to(precise.dtype)
-    shifted = torch.where(readable, precise - first, 0.0)
+    exact = precise(torch.where(readable, values, 0.0))
+    first = exact.gather(1, readable.int().argmax(1, keepdim=True))  # (B, 1)
+    known = readable.to(exact.dtype)
+    shifted = torch.where(readable, exact - first, 0.0)
     ends = slice(every - 1, None, every)
     own, places = _season(shifted, readable, season, ends)
     adjusted = torch.where(readable, shifted - own, 0.0)
@@ -167,11 +169,6 @@ def _at_place(x: Tensor, season: int) -> Tensor:
 def _over_places(x: Tensor, season: int) -> Tensor:
     """Give the sums over all places, (B, T), of what holds at each from a position on to the next season, (B, T)."""
     return (x - pad(x, (season, 0))[:, : x.shape[1]]).cumsum(1)
-
-
-def _sums(values: Tensor) -> torch.dtype:
-    """Give the precision of sums: double, where the device has it."""
-    return values.dtype if values.device.type == "mps" else torch.float64
 
 
 def _parts(told: Smoothed) -> tuple[Tensor, Tensor, Tensor]:

@@ -246,7 +246,7 @@ def test_a_cell_that_fails_is_a_row_with_its_traceback_and_the_others_go_on(conf
     assert results.ledger.forecasters == ("SeasonalNaive", "half")
     assert results.report is not None
     assert "the lid is stuck" in results.report.read_text()
-    assert run(path, tmp_path / "out")[1].outcomes == ["stored"] * 2 + ["failed"] * 2 + ["stored"] * 2 + ["failed"] * 2
+    assert run(path, tmp_path / "out")[1].outcomes == ["stored"] * 4 + ["failed"] * 4
 
 
 def test_a_fallback_is_scored_where_a_forecaster_fails_and_keeps_the_folder(config, tmp_path, own_models, undrawn):

@@ -127,13 +127,14 @@ class Seconds:
 
 
 @dataclass(frozen=True, eq=False)
-class Measurement:
+class Measurement(Work):
     """The work of timing the fits of all networks on a data set, one after another."""
 
     case: Case
     rounds: int
     config: dict[str, Any]
     key: str
+    alone: ClassVar[bool] = True
 
     @classmethod
     def of(cls, regime: MatchedCompute, case: Case) -> Measurement:

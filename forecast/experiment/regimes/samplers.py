@@ -30,6 +30,11 @@ def check_sampler(sampler: str) -> None:
         raise ValueError("`sampler` is 'tpe', which needs optuna: pip install 'foretell[tuning]'; or take 'random'")
 
 
+def learns(sampler: Sampler, number: int) -> bool:
+    """Tell whether the parameters of a trial, counted from 0, depend on what earlier ones have shown."""
+    return sampler == "tpe" and number >= _AT_FIRST
+
+
 def propose(
     sampler: Sampler, space: Space, forecaster: Forecaster, seed: int, number: int, tried: Sequence[Tried]
 ) -> dict[str, Any]:

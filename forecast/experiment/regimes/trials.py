@@ -16,8 +16,9 @@ from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import canonical
 from forecast.experiment.regimes.contract import Case
 from forecast.experiment.regimes.networks import changed
-from forecast.experiment.regimes.samplers import Tried, propose
+from forecast.experiment.regimes.samplers import Tried, learns, propose
 from forecast.experiment.store import Store, checksum_of, key_of
+from forecast.experiment.work import Work
 
 if TYPE_CHECKING:
     from forecast.experiment.regimes.tuned import Tuned
@@ -55,7 +56,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(Work):
     """The work of a trial; what earlier ones of the same forecaster have found it takes from the store."""
 
     case: Case
@@ -89,6 +90,11 @@ class Trial:
 
     def __str__(self) -> str:
         return f"{self.label}, trial {self.number + 1} of {self.regime.trials} on {self.case.dataset}"
+
+    @property
+    def after(self) -> Sequence[Trial]:
+        """Those that its parameters depend on."""
+        return self.earlier if learns(self.regime.sampler, self.number) else ()
 
     @property
     def kind(self) -> object:
