@@ -21,7 +21,7 @@ from forecast.history import last_values
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork, Recipe, Units
 from forecast.nn.members import together
 from forecast.nn.network import LAST
-from forecast.params import check_seed
+from forecast.params import check_kind, check_seed
 from forecast.shape import Rows, Transform, backbone_of, config_of, floor_of, lengths_of
 from forecast.sizes import PRESETS, Effort, Preset, member_seeds, steps_by_rule
 from forecast.streaming import Stream
@@ -299,6 +299,9 @@ class NeuralForecaster(Forecaster):
             self.network_.load_state_dict(weights)
 
     def _rows(self, panel: Panel) -> Rows:
+        check_kind(Recipe, "a Recipe", recipe=self.recipe)
+        check_kind(Training, "a Training", training=self.training)
+        check_kind(bool, "True or False", nonnegative=self.nonnegative)
         return Rows.of(panel, self.horizon, self.training.validation_length, self.training.embargo)
 
     def _take_shape(self, rows: Rows) -> None:

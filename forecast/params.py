@@ -29,6 +29,13 @@ def check_positive(**arguments) -> None:
             raise ValueError(f"`{name}` is {value!r}; allowed: a whole number of 1 or more")
 
 
+def check_kind(kind: type, allowed: str, **arguments) -> None:
+    """Refuse arguments that are of another class, naming the first. Raises TypeError."""
+    for name, value in arguments.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"`{name}` is {value!r}; allowed: {allowed}")
+
+
 def is_probability(value: Any) -> bool:
     """Whether a value is a number inside (0, 1)."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < 1)

@@ -100,6 +100,19 @@ def test_arguments_that_are_not_allowed_are_named(changes, message):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recipe": {"scale": "none"}}, "`recipe` is {'scale': 'none'}; allowed: a Recipe"),
+        ({"training": 300}, "`training` is 300; allowed: a Training"),
+        ({"nonnegative": "yes"}, "`nonnegative` is 'yes'; allowed: True or False"),
+    ],
+)
+def test_arguments_of_another_class_are_named(changes, message):
+    with pytest.raises(TypeError, match=message):
+        NeuralForecaster("lstm", 12, **changes).fit(waves())
+
+
+@pytest.mark.parametrize(
     "wrong", [{"steps": 0}, {"batch_size": 2.5}, {"patience": 0}, {"threads": True}, {"learning_rate": 0}, {"clip": -1}]
 )
 def test_training_that_makes_no_sense_is_refused_when_it_is_made(wrong):

@@ -65,7 +65,7 @@ class Local(Engine):
             return max(1, min(self.workers, cells))
         from joblib.externals.loky import cpu_count
 
-        return max(1, min(cpu_count(only_physical_cores=True), cells // _CELLS))
+        return max(1, min(cpu_count(), cells // _CELLS))
 
 
 class _Slots(Pool):
