@@ -23,6 +23,7 @@ _TOKENS = 15  # that a context is cut into
 _LONG = 24  # steps of a season: a day of hours is read at once
 _ENOUGH = 5_000  # observed values from which on all steps are made
 _MUCH = 100_000  # from which on more are
+_MOST = 1.25  # times as many: each of a wide network takes long, and teaches much
 _FEWEST = 100  # steps
 _MANY = 200_000  # observed values that a network is made wider for
 _WIDE = 128
@@ -68,9 +69,9 @@ def width_by_rule(panel: Panel) -> int | None:
 
 
 def steps_by_rule(panel: Panel, steps: int) -> int:
-    """Give how many steps are made: fewer where data are too few to learn for long, up to twice as many for many."""
+    """Give how many steps are made: fewer where data are too few to learn for long, somewhat more for many."""
     observed = _observed(panel)
-    share = min(1.0, (observed / _ENOUGH) ** 0.5) * min(2.0, max(1.0, (observed / _MUCH) ** (1 / 3)))
+    share = min(1.0, (observed / _ENOUGH) ** 0.5) * min(_MOST, max(1.0, (observed / _MUCH) ** (1 / 3)))
     return max(min(steps, _FEWEST), round(steps * share))
 
 

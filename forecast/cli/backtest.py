@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forecast.cli.answers import FAILED, GOES_ON, answers, print_table, say, tell_json
+from forecast.cli.engines import Address, EngineName, Timeout, Workers, engine_from
 from forecast.cli.options import (
     Data,
     Decimal,
@@ -25,9 +26,7 @@ from forecast.cli.options import (
     Target,
     Time,
     TimeFormat,
-    Timeout,
     Weight,
-    Workers,
     model_option,
     output_option,
     plan_option,
@@ -111,6 +110,8 @@ def backtest(
     out: Annotated[
         Path | None, output_option("Folder to write: report, scores, forecasts, plots; nothing is kept if not given.")
     ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     workers: Workers = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -126,7 +127,6 @@ def backtest(
     """
     with answers(GOES_ON if out is not None else _KEPT_NOTHING, as_json=as_json):
         from forecast.experiment.comparing import Terms, compare_models
-        from forecast.experiment.engine import Local
         from forecast.experiment.plan_options import PlanOptions
         from forecast.experiment.predicting import Task
         from forecast.experiment.work import Progress
@@ -171,7 +171,7 @@ def backtest(
                 out=out,
             )
             progress = Progress() if quiet or as_json else stack.enter_context(shown_progress())
-            found = compare_models(task, terms, progress, Local(workers=workers, timeout=timeout))
+            found = compare_models(task, terms, progress, engine_from(engine, address, workers, timeout))
         status = FAILED if found.failed else 0
         if as_json:
             tell_json({**_summary(found), "status": status})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forecast.cli.answers import FAILED, answers, print_table, say
-from forecast.cli.options import Timeout, Workers
+from forecast.cli.engines import Address, EngineName, Timeout, Workers, engine_from
 from forecast.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def run(
     quick: Annotated[
         bool, typer.Option("--quick", help="As the file has it under `quick`, into results/<experiment>-quick.")
     ] = False,
+    engine: EngineName = "local",
+    address: Address = None,
     workers: Workers = None,
     timeout: Timeout = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
@@ -41,14 +43,13 @@ def run(
     (`type: module:Class`) are found in the current folder.
     """
     with answers():
-        from forecast.experiment.engine import Local
         from forecast.experiment.work import Progress
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         with contextlib.ExitStack() as stack:
             progress = Progress() if quiet else stack.enter_context(shown_progress())
-            results = _run(config, quick)(out, progress, engine=Local(workers=workers, timeout=timeout))
+            results = _run(config, quick)(out, progress, engine=engine_from(engine, address, workers, timeout))
         _tell(results, quiet)
         if results.failures:
             raise typer.Exit(FAILED)

@@ -56,16 +56,5 @@ Decimal = Annotated[str | None, data_option("Mark before decimals: a point if no
 TimeFormat = Annotated[str | None, data_option("Of times that are not ISO 8601, such as '%d/%m/%Y'.")]
 Seed = Annotated[int, model_option("Of networks.", min=0)]
 Steps = Annotated[int | None, model_option("Training steps of networks; the usual number if not given.", min=1)]
-Workers = Annotated[
-    int | None,
-    work_option(
-        "Processes beside each other, 1 for none beside this one; one for each processor core if not given, where "
-        "there are cells enough.",
-        min=1,
-    ),
-]
-Timeout = Annotated[
-    float | None, work_option("Seconds after which a cell is given up, and kept as one that failed.", min=0.1)
-]
 Quiet = Annotated[bool, output_option("Say nothing beside the results, but what goes wrong.", "--quiet", "-q")]
 Json = Annotated[bool, output_option("Answer with one JSON object on stdout, errors too.", "--json")]

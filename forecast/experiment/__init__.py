@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from forecast.experiment.config import Experiment, load_experiment
     from forecast.experiment.cost_results import CostResults
     from forecast.experiment.costs import CostExperiment, load_costs, rebuild_costs, run_costs
-    from forecast.experiment.engine import Engine, Local
+    from forecast.experiment.engine import Engine, Local, Ray
     from forecast.experiment.faults import ConfigError
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
@@ -21,6 +21,7 @@ _HOMES = {
     "Engine": "engine",
     "Experiment": "config",
     "Local": "engine",
+    "Ray": "engine",
     "Results": "results",
     "StoreError": "store",
     "Suite": "suite",
@@ -43,6 +44,7 @@ __all__ = [
     "Engine",
     "Experiment",
     "Local",
+    "Ray",
     "Results",
     "StoreError",
     "Suite",

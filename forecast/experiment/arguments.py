@@ -131,6 +131,8 @@ def _convert(hint: Any, value: Any, field: Field, faults: list[Fault]) -> Any:
         if is_dataclass(member) and isinstance(value, Mapping):
             return construct(typing.cast(type, member), value, field, faults, {})
         if (known := _configs(member)) and isinstance(value, str | Mapping):
+            if str in members and _lets_choose(member, value):
+                return value
             return _config(typing.cast(type, member), known, value, field, faults)
         if (contract := _contract_of_values(member)) and isinstance(value, Mapping):
             return _labelled_configs(contract, value, field, faults)
@@ -203,6 +205,13 @@ def _hints(kind: type) -> dict[str, Any]:
         return typing.get_type_hints(kind.__init__)
     except NameError:  # an annotation that is there for type checkers only
         return {}
+
+
+def _lets_choose(member: Any, value: Any) -> bool:
+    """Whether a value is a backbone by its name alone, which is as wide as its forecaster finds right."""
+    from forecast.nn import BACKBONES, Backbone
+
+    return member is Backbone and isinstance(value, str) and value in BACKBONES
 
 
 def _members(hint: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ backbone, patch length and length, so that those of shorter histories tell which
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -122,9 +122,9 @@ class CostCell(Work):
     patch_length: int
     length: int
     shorter: Sequence["CostCell"]  # of the same curve
-    store: Store
     config: dict[str, Any]
     key: str
+    measured: pd.DataFrame | None = None  # what is stored of the shorter lengths
     alone: ClassVar[bool] = True
 
     @property
@@ -144,16 +144,16 @@ class CostCell(Work):
         """Give what a table says of this cell."""
         return {"backbone": self.label, "patch_length": self.patch_length, "length": self.length, "key": self.key}
 
+    def ready(self, store: Store) -> "CostCell":
+        """Give it with what is stored of the shorter lengths."""
+        stored = [Point.read(store.folder_of(cell.key)).table for cell in self.shorter if store.is_done(cell.key)]
+        return replace(self, shorter=(), measured=pd.concat(stored) if stored else None)
+
     def compute(self) -> Point:
         """Measure, unless what is stored of the shorter lengths says that it would take too much."""
         from forecast.insight.cost import cost_at
 
-        stored = [Point.read(self.store.folder_of(cell.key)).table for cell in self.shorter if self._has(cell)]
-        shorter = pd.concat(stored) if stored else None
-        return Point(cost_at(self.plan, self.label, self.patch_length, self.length, shorter))
-
-    def _has(self, cell: "CostCell") -> bool:
-        return self.store.is_done(cell.key)
+        return Point(cost_at(self.plan, self.label, self.patch_length, self.length, self.measured))
 
 
 def run_costs(
@@ -183,7 +183,7 @@ def run_costs(
 
     experiment = config if isinstance(config, CostExperiment) else load_costs(config)
     store = Store(Path("results", experiment.name) if out is None else out)
-    cells = cost_cells(experiment, store)
+    cells = cost_cells(experiment)
     with store.opened(experiment.canonical(), [cell.facts() for cell in cells]):
         write_setting(store, experiment.text)
         progress = progress or Progress()
@@ -205,12 +205,12 @@ def rebuild_costs(folder: str | Path) -> "CostResults":
         return publish(store)
 
 
-def cost_cells(experiment: CostExperiment, store: Store) -> list[CostCell]:
+def cost_cells(experiment: CostExperiment) -> list[CostCell]:
     """Give all cells of an experiment, in their order. Raises ConfigError."""
-    return cells_of_plan(experiment.build_plan(), store)
+    return cells_of_plan(experiment.build_plan())
 
 
-def cells_of_plan(plan: "CostPlan", store: Store) -> list[CostCell]:
+def cells_of_plan(plan: "CostPlan") -> list[CostCell]:
     """Give all cells of a plan, in their order."""
     cells = []
     spelled = canonical(plan)
@@ -230,6 +230,6 @@ def cells_of_plan(plan: "CostPlan", store: Store) -> list[CostCell]:
                     "code": code_version(),
                     **protocol(),
                 }
-                curve.append(CostCell(plan, label, patch_length, length, tuple(curve), store, config, key_of(config)))
+                curve.append(CostCell(plan, label, patch_length, length, tuple(curve), config, key_of(config)))
             cells += curve
     return cells

@@ -118,10 +118,10 @@ def run_experiment(
     progress = progress or Progress()
     grounds, regime = grounds_of(experiment), experiment.build_regime()
     store = Store(Path("results", experiment.name) if out is None else out)
-    before = _before(experiment, regime, grounds, store)
+    before = _before(experiment, regime, grounds)
     # Where nothing has to be measured or tried first, whatever cannot be had is told before a folder is made.
     settled = {} if before else _settle(experiment, regime, grounds, store)
-    cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
+    cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled)
     note = {"before": [work.facts() for work in before], "beside": list(beside.values())}
     with store.opened(
         experiment.canonical(), _facts(cells), **note, settled=_told(experiment, regime, settled, grounds)
@@ -131,7 +131,7 @@ def run_experiment(
         if before:
             run_cells(before, store, progress, engine)
             settled = _settle(experiment, regime, grounds, store)
-            cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled, store)
+            cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled)
             note["beside"] = list(beside.values())
             store.record(
                 experiment.canonical(), _facts(cells), **note, settled=_told(experiment, regime, settled, grounds)
@@ -182,7 +182,7 @@ def cells_of(experiment: Experiment, grounds: Sequence[Ground], settled: Mapping
 
 
 def beside_of(
-    experiment: Experiment, grounds: Sequence[Ground], settled: Mapping[str, Settled], store: Store
+    experiment: Experiment, grounds: Sequence[Ground], settled: Mapping[str, Settled]
 ) -> dict[Work, dict[str, Any]]:
     """Give the audits and the costs that are measured beside the cells, each with what is kept of it."""
     found: dict[Work, dict[str, Any]] = {}
@@ -193,7 +193,7 @@ def beside_of(
         forecasters = settled[case.dataset].forecasters
         if experiment.audit:
             found |= {work: work.facts() for work in audits_of(case.dataset, forecasters, ground.panel)}
-        for work in cost_cells(forecasters, case.panel, experiment.horizon, experiment.history_lengths, store):
+        for work in cost_cells(forecasters, case.panel, experiment.horizon, experiment.history_lengths):
             found[work] = {"kind": COST, "dataset": case.dataset, **work.facts()}
     return found
 
@@ -213,10 +213,10 @@ def _cells(
     return cells
 
 
-def _before(experiment: Experiment, regime: Regime, grounds: Sequence[Ground], store: Store) -> list[Work]:
+def _before(experiment: Experiment, regime: Regime, grounds: Sequence[Ground]) -> list[Work]:
     """Give all that a regime has to measure or try before the first cell. Raises ConfigError."""
     try:
-        return [work for ground in grounds for work in regime.work(ground.case, store)]
+        return [work for ground in grounds for work in regime.work(ground.case)]
     except ValueError as error:
         field = ("regime", *argument_named(str(error), experiment.regime))
         raise experiment.error([Fault(field, str(error))]) from error

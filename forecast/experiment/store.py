@@ -65,6 +65,20 @@ class Forecasts:
         self.ledger.write(folder, table=False)
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why a cell failed, as text: tracebacks stay in the process in which they came about."""
+
+    type: str
+    message: str
+    traceback: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Self:
+        """Tell an exception."""
+        return cls(type(error).__name__, str(error), "".join(traceback.format_exception(error)))
+
+
 class Store:
     """The cells and results of one experiment in a folder."""
 
@@ -198,14 +212,12 @@ class Store:
             checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
             (folder / _DONE).write_text(_json(checksums), encoding="utf-8")
 
-    def write_error(self, key: str, config: Mapping[str, Any], error: Exception) -> None:
+    def write_error(self, key: str, config: Mapping[str, Any], failure: Failure) -> None:
         """Store why a cell failed."""
-        text = "".join(traceback.format_exception(error))
         with self.replacing(f"cells/{key}") as folder:
             folder.mkdir()
             (folder / _CONFIG).write_text(_json(config), encoding="utf-8")
-            note = {"type": type(error).__name__, "message": str(error), "traceback": text}
-            (folder / _ERROR).write_text(_json(note), encoding="utf-8")
+            (folder / _ERROR).write_text(_json(vars(failure)), encoding="utf-8")
 
     @contextlib.contextmanager
     def replacing(self, name: str) -> Iterator[Path]:

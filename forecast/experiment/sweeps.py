@@ -51,7 +51,7 @@ def skill_by_context(ledgers: Mapping[int, Ledger], whole: Ledger, baseline: str
 
 
 def cost_cells(
-    forecasters: Mapping[str, Forecaster], panel: Panel, horizon: int, lengths: Sequence[int], store: Store
+    forecasters: Mapping[str, Forecaster], panel: Panel, horizon: int, lengths: Sequence[int]
 ) -> list[CostCell]:
     """Give the work of measuring each distinct backbone, with patches and context as fitted on the panel."""
     held = networks(forecasters)
@@ -78,7 +78,7 @@ def cost_cells(
             repeats=3,
             most_seconds=2.0,
         )
-        cells += cells_of_plan(plan, store)
+        cells += cells_of_plan(plan)
     return cells
 
 

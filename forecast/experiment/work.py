@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from forecast.experiment.store import Content, Store
+from forecast.experiment.store import Content, Failure, Store
 
 Outcome = Literal["stored", "done", "failed"]
 
@@ -38,6 +38,11 @@ class Work(ABC):
     def facts(self) -> dict[str, Any]:
         """Give what a table says of it, its `key` among them."""
 
+    def ready(self, store: Store) -> "Work":
+        """Give it with all that it takes from what is stored, so that it can be computed anywhere."""
+        del store
+        return self
+
     @abstractmethod
     def compute(self) -> Content:
         """Do it."""
@@ -67,21 +72,27 @@ class Progress:
         """All cells are finished; scores, plots and report are being written."""
 
 
-def compute(cell: Work, store: Store) -> Outcome:
-    """Compute a cell and store it, or why it failed. Numbers have one thread: with more they are summed otherwise.
+def compute(cell: Work) -> Content | Failure:
+    """Give what a cell holds, or why it failed. Numbers have one thread: with more they are summed otherwise.
 
-    Raises StoreError where it cannot be stored, KeyboardInterrupt where the user wants to stop.
+    Raises KeyboardInterrupt where the user wants to stop.
     """
     from threadpoolctl import threadpool_limits  # here, since it looks at all libraries that are loaded
 
     try:
         with threadpool_limits(1):
-            content = cell.compute()
+            return cell.compute()
     except SystemExit as stop:
         # Some trainers end the process themselves when the user presses Ctrl-C; a library does not.
         raise KeyboardInterrupt from stop
     except Exception as error:  # whatever a cell raises is its result, and no other's
-        store.write_error(cell.key, cell.config, error)
+        return Failure.of(error)
+
+
+def keep(cell: Work, found: Content | Failure, store: Store) -> Outcome:
+    """Store what a cell holds, or why it failed. Raises StoreError where it cannot be stored."""
+    if isinstance(found, Failure):
+        store.write_error(cell.key, cell.config, found)
         return "failed"
-    store.write(cell.key, cell.config, content)
+    store.write(cell.key, cell.config, found)
     return "done"

@@ -225,7 +225,7 @@ def test_arguments_reach_the_objects(tmp_path):
         trainer={"accelerator": "cpu"},
     )
     assert repr(forecasters["net"]) == repr(wanted)
-    assert forecasters["named"].get_params()["backbone"] == LSTM()
+    assert forecasters["named"].get_params()["backbone"] == "lstm"  # as wide as it finds right
     plan = experiment.build_plan()
     assert (plan.horizon, plan.window, plan.refit) == (12, 500, "never")
     # As written: the calendar of the data reads them, in its own time zone.
@@ -234,7 +234,7 @@ def test_arguments_reach_the_objects(tmp_path):
 
 
 def test_the_canonical_form_spells_out_every_default(tmp_path):
-    text = SOUND + "  LSTM: {type: NeuralForecaster, backbone: lstm}\n"
+    text = SOUND + "  LSTM: {type: NeuralForecaster, backbone: {type: lstm}}\n"
     found = load_experiment(write(tmp_path, text)).canonical()
     assert json.loads(json.dumps(found)) == found
     assert found["plan"]["refit"] == "every"

@@ -16,7 +16,8 @@ import pytest
 
 from forecast.experiment import StoreError, rebuild, run_experiment
 from forecast.experiment.engine import Engine, Local, run_cells
-from forecast.experiment.engine.contract import Answer, Pool, answer
+from forecast.experiment.engine.contract import Answer, Pool
+from forecast.experiment.engine.worker import answer
 from forecast.experiment.store import Store
 from forecast.experiment.work import Progress, Work
 

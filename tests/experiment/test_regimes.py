@@ -241,7 +241,7 @@ def test_a_longer_fit_that_was_faster_still_costs_something():
 
 def settled_by_seconds(panel, by_law, tmp_path, regime, given):
     case = case_of(panel, given)
-    (work,) = regime.work(case, None)
+    (work,) = regime.work(case)
     Seconds.write(work.compute(), tmp_path / work.key)
 
     class Stored:

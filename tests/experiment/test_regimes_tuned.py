@@ -143,7 +143,7 @@ def test_a_trial_that_were_given_a_later_row_refuses(data):
     panel = check_frame(pd.read_csv(data / "series.csv", parse_dates=["ds"]))
     cutoff = int(panel.last.max()) - 1
     case = Case("a", panel, cutoff, Plan(horizon=3, n_folds=2), {"one": WindowAverage(3)}, code="tested")
-    (trial,) = Trial.all_of(case, "one", Tuned(trials=1, space={"window": [2]}), None)
+    (trial,) = Trial.all_of(case, "one", Tuned(trials=1, space={"window": [2]}))
     with pytest.raises(RuntimeError, match="a search was given rows after 2024-04-28"):
         trial.compute()
 

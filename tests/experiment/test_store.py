@@ -10,7 +10,7 @@ import pytest
 
 from forecast import Naive, Plan, Roles, check_frame
 from forecast.evaluation import groups, run_group
-from forecast.experiment.store import Store, StoreError, checksum_of, code_version, key_of
+from forecast.experiment.store import Failure, Store, StoreError, checksum_of, code_version, key_of
 
 CONFIG = {"horizon": 3, "plan": {"n_folds": 2, "stride": None}, "seeds": [0], "forecasters": {"Naive": {}}}
 KEY = "0" * 64
@@ -159,7 +159,7 @@ def test_a_failed_cell_keeps_its_traceback_and_is_not_finished(tmp_path, ledger)
         try:
             raise RuntimeError("the lid is stuck")
         except RuntimeError as error:
-            store.write_error(KEY, {}, error)
+            store.write_error(KEY, {}, Failure.of(error))
         assert not store.is_done(KEY)
         found = store.read_error(KEY)
         assert found

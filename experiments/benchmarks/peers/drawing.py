@@ -23,6 +23,7 @@ RULES = {"seasonal naive": (0, (1.2, 1.2)), "nlinear": (0, (5, 1.6))}
 ERRORS = {"etth1": ("mse", "mae"), "m4_hourly": ("mase", "smape")}
 SPELLED = {"mse": "MSE", "mae": "MAE", "mase": "MASE", "smape": "sMAPE"}
 _OFF = 4  # times as wrong as the seasonal naive, beyond which a point is drawn at the edge
+_NEAR = 1.1  # times as many seconds: numbers there would lie on each other
 TITLES = {"etth1": "ETTh1, 96 steps, z-scored", "m4_hourly": "M4 hourly, 48 steps"}
 
 
@@ -56,22 +57,26 @@ def _panel(ax: Any, name: str, rows: list[Row]) -> None:
     top = min(1.05 * highest, _OFF * rules.get("seasonal naive", highest))
     for rule, error in rules.items():
         ax.axhline(error, color=MUTED, linestyle=RULES[rule], linewidth=1, zorder=1)
-    for row in points:
+    told = 0.0, 0  # seconds of the last point that was told at the edge, and how many of about as many seconds were
+    for row in sorted(points, key=seconds_of):
         error, colour = float(row[metric]), COLOURS[row["library"]]
         face = "none" if row["setting"] == "equal steps" else colour
         options = {"marker": MARKERS[row["family"]], "markersize": 7, "linestyle": "none", "clip_on": False}
         ax.plot(seconds_of(row), min(error, top), color=colour, markerfacecolor=face, zorder=3, **options)
         if error > top:
-            above = {"textcoords": "offset points", "rotation": 60, "size": 7, "color": colour}
-            ax.annotate(f"{error:.3g}", (seconds_of(row), top), (-1, 6), **above)
+            seconds = seconds_of(row)
+            told = seconds, told[1] + 1 if seconds < _NEAR * told[0] else 0
+            above = {"textcoords": "offset points", "ha": "center", "size": 7, "color": colour}
+            ax.annotate(f"{error:.3g}", (seconds, top), (0, 6 + 8 * told[1]), **above)
     ax.set_xscale("log")
     ax.set_yscale("log")
+    ax.set_xlim(left=0.8 * min(map(seconds_of, points), default=1.0))
     ax.set_ylim(0.95 * min(errors), top)
     for axis, marks in ((ax.xaxis, (1, 2, 5)), (ax.yaxis, (1, 1.2, 1.5, 2, 3, 4, 5, 7))):
         axis.set_major_locator(LogLocator(subs=marks))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(NullLocator())
-    ax.set_title(TITLES[name], pad=22)
+    ax.set_title(TITLES[name], pad=40)
     ax.set_xlabel("seconds until fitted (import and fit)")
     ax.set_ylabel(SPELLED[metric])
 

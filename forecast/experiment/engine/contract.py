@@ -1,35 +1,31 @@
-"""What every engine keeps: workers, each a process that computes one cell at a time and stores it itself."""
+"""What every engine keeps: workers, each a process that computes one cell at a time."""
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from forecast.experiment.store import Store
-from forecast.experiment.work import Outcome, Work, compute
+from forecast.experiment.work import Outcome, Work
 
 
 class WorkerLost(RuntimeError):
     """A worker has ended before its cell was finished: killed, out of memory, or crashed."""
 
 
+def check_timeout(timeout: float | None) -> None:
+    """Refuse a timeout that is none. Raises ValueError."""
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"`timeout` is {timeout!r}; allowed: seconds above 0, or None")
+
+
 class Answer(NamedTuple):
-    """What a worker says of a cell: what came of it, and what it warned of."""
+    """What came of a cell that is stored, and what its worker warned of."""
 
     outcome: Outcome
     warnings: tuple[Warning, ...]
-
-
-def answer(work: Work, store: Store) -> Answer:
-    """Compute a cell and store it, in a worker: whoever runs the experiment is to see the warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        outcome = compute(work, store)
-    said = (one.message for one in caught)
-    return Answer(outcome, tuple(one for one in said if isinstance(one, Warning)))
 
 
 class Pool(ABC):

@@ -8,8 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from time import perf_counter
 
 from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost
-from forecast.experiment.store import Store
-from forecast.experiment.work import Outcome, Progress, Work, compute
+from forecast.experiment.store import Failure, Store
+from forecast.experiment.work import Outcome, Progress, Work, compute, keep
 
 _RETRIES = 2  # of a cell whose worker was lost
 
@@ -50,7 +50,7 @@ def _one_by_one(cells: Sequence[Work], store: Store, progress: Progress) -> None
     for cell in cells:
         progress.at_work(cell)
         began = perf_counter()
-        outcome = compute(cell, store)
+        outcome = keep(cell, compute(cell.ready(store)), store)
         progress.finished(cell, outcome, perf_counter() - began)
 
 
@@ -73,7 +73,7 @@ class _Dispatch:
             while (cell := self._next()) is not None:
                 self.waiting.remove(cell)
                 self.progress.at_work(cell)
-                self.running[self.pool.submit(cell, self.store)] = cell, perf_counter()
+                self.running[self.pool.submit(cell.ready(self.store), self.store)] = cell, perf_counter()
             wait(self.running, timeout=self._patience(), return_when=FIRST_COMPLETED)
             for future, (cell, began) in list(self.running.items()):
                 seconds = perf_counter() - began
@@ -106,7 +106,7 @@ class _Dispatch:
         self.pool.release(future)
         if late:
             error = TimeoutError(f"it took longer than {self.timeout:g} s, after which cells are given up here")
-            self.store.write_error(cell.key, cell.config, error)
+            self.store.write_error(cell.key, cell.config, Failure.of(error))
         else:
             try:
                 outcome, said = future.result()
@@ -117,6 +117,6 @@ class _Dispatch:
                 if self.lost[cell.key] <= _RETRIES:
                     self.waiting.insert(0, cell)
                     return
-                self.store.write_error(cell.key, cell.config, error)
+                self.store.write_error(cell.key, cell.config, Failure.of(error))
         self.unfinished.remove(cell.key)
         self.progress.finished(cell, outcome, seconds)

@@ -12,7 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, answer
+from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_timeout
+from forecast.experiment.engine.worker import answer
 from forecast.experiment.store import Store
 from forecast.experiment.work import Work
 from forecast.params import check_positive
@@ -44,8 +45,7 @@ class Local(Engine):
     def __post_init__(self) -> None:
         if self.workers is not None:
             check_positive(workers=self.workers)
-        if self.timeout is not None and not self.timeout > 0:
-            raise ValueError(f"`timeout` is {self.timeout!r}; allowed: seconds above 0, or None")
+        check_timeout(self.timeout)
 
     @contextlib.contextmanager
     def pool(self, cells: int) -> Iterator[Pool | None]:

@@ -20,9 +20,9 @@ class AsGiven(Regime):
     def check(self, forecasters: Mapping[str, Forecaster]) -> None:
         """Refuse nothing."""
 
-    def work(self, case: Case, store: Store) -> Sequence[Work]:
+    def work(self, case: Case) -> Sequence[Work]:
         """Give none."""
-        del case, store
+        del case
         return ()
 
     def settle(self, case: Case, store: Store, faults: list[Fault]) -> Settled:

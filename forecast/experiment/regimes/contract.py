@@ -72,7 +72,7 @@ class Regime(ABC):
         """
 
     @abstractmethod
-    def work(self, case: Case, store: Store) -> Sequence[Work]:
+    def work(self, case: Case) -> Sequence[Work]:
         """Give what has to be measured or tried on a data set before its first cell; may be nothing.
 
         Raises ValueError as `check` does, where the rows do not allow it.

@@ -69,9 +69,8 @@ class MatchedCompute(Regime):
         """Refuse fewer than two networks, and an `of` that is none of them. Raises ValueError."""
         check_of(self.of, forecasters)
 
-    def work(self, case: Case, store: Store) -> Sequence[Work]:
+    def work(self, case: Case) -> Sequence[Work]:
         """Give the one measurement."""
-        del store
         return [Measurement.of(self, case)]
 
     def settle(self, case: Case, store: Store, faults: list[Fault]) -> Settled | None:

@@ -59,9 +59,9 @@ class MatchedParameters(Regime):
         """Refuse fewer than two networks, and an `of` that is none of them. Raises ValueError."""
         check_of(self.of, forecasters)
 
-    def work(self, case: Case, store: Store) -> Sequence[Work]:
+    def work(self, case: Case) -> Sequence[Work]:
         """Give none: nothing is measured."""
-        del case, store
+        del case
         return ()
 
     def settle(self, case: Case, store: Store, faults: list[Fault]) -> Settled | None:

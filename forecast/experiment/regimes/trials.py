@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Trial(Work):
-    """The work of a trial; what earlier ones of the same forecaster have found it takes from the store."""
+    """The work of a trial; what earlier ones of the same forecaster have shown it takes from the store."""
 
     case: Case
     label: str
@@ -65,12 +65,12 @@ class Trial(Work):
     regime: Tuned
     plan: Plan  # within the rows of the case
     earlier: Sequence[Trial]
-    store: Store
     config: dict[str, Any]
     key: str
+    tried: tuple[Tried, ...] = ()
 
     @classmethod
-    def all_of(cls, case: Case, label: str, regime: Tuned, store: Store) -> list[Trial]:
+    def all_of(cls, case: Case, label: str, regime: Tuned) -> list[Trial]:
         """Give all trials of a forecaster, in their order."""
         plan, trials = search_plan(case.plan, regime.folds), []
         alike = {
@@ -85,7 +85,7 @@ class Trial(Work):
         }
         for number in range(regime.trials):
             config = {**alike, "number": number}
-            trials.append(cls(case, label, number, regime, plan, tuple(trials), store, config, key_of(config)))
+            trials.append(cls(case, label, number, regime, plan, tuple(trials), config, key_of(config)))
         return trials
 
     def __str__(self) -> str:
@@ -111,9 +111,14 @@ class Trial(Work):
             "key": self.key,
         }
 
-    def outcome(self) -> Outcome | None:
+    def outcome(self, store: Store) -> Outcome | None:
         """Give what it has found, from the store; None where it is not done, or has failed."""
-        return Outcome.read(self.store.folder_of(self.key)) if self.store.is_done(self.key) else None
+        return Outcome.read(store.folder_of(self.key)) if store.is_done(self.key) else None
+
+    def ready(self, store: Store) -> Trial:
+        """Give it with what the trials have shown that its parameters depend on."""
+        outcomes = [found for one in self.after if (found := one.outcome(store)) is not None]
+        return replace(self, earlier=(), tried=tuple(Tried(found.values, found.error) for found in outcomes))
 
     def compute(self) -> Outcome:
         """Choose the parameters, backtest with them, and give the error."""
@@ -123,9 +128,8 @@ class Trial(Work):
             raise RuntimeError(
                 f"a search was given rows after {case.panel.calendar.stamp(case.cutoff)}, the first cutoff"
             )
-        tried = [Tried(found.values, found.error) for one in self.earlier if (found := one.outcome()) is not None]
         pattern = case.forecasters[self.label]
-        values = propose(regime.sampler, regime.dimensions, pattern, regime.seed, self.number, tried)
+        values = propose(regime.sampler, regime.dimensions, pattern, regime.seed, self.number, self.tried)
         began = perf_counter()
         ledger = backtest(case.panel, {self.label: changed(pattern, values)}, self.plan, seeds=[regime.seed])
         error = float(score(ledger, [regime.metric])[regime.metric].iloc[0])

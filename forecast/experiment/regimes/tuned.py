@@ -71,21 +71,21 @@ class Tuned(Regime):
         """Refuse a space that does not go with the forecasters. Raises ValueError."""
         check_space(self.dimensions, forecasters)
 
-    def work(self, case: Case, store: Store) -> Sequence[Trial]:
+    def work(self, case: Case) -> Sequence[Trial]:
         """Give all trials of all forecasters, in their order. Raises ValueError where the rows hold no such search."""
         try:
             search_plan(case.plan, self.folds).folds(case.panel)
         except ValueError as error:
             end = case.panel.calendar.stamp(case.cutoff)
             raise ValueError(f"`folds` is {self.folds}, in a search on the rows up to {end}: {error}") from error
-        return [trial for label in self._tuned(case) for trial in Trial.all_of(case, label, self, store)]
+        return [trial for label in self._tuned(case) for trial in Trial.all_of(case, label, self)]
 
     def settle(self, case: Case, store: Store, faults: list[Fault]) -> Settled | None:
         """Give each forecaster as it was in its best trial; or add which has none, and give None."""
         chosen: dict[str, Outcome] = {}
         for label in self._tuned(case):
-            trials = Trial.all_of(case, label, self, store)
-            if found := [one for trial in trials if (one := trial.outcome()) is not None]:
+            trials = Trial.all_of(case, label, self)
+            if found := [one for trial in trials if (one := trial.outcome(store)) is not None]:
                 chosen[label] = min(found, key=lambda one: one.error)
                 continue
             error = store.read_error(trials[0].key) or {"type": "trial", "message": "is not there"}
