@@ -98,7 +98,10 @@ def test_help_fills_a_terminal_of_any_width(command, width, monkeypatch):
     ("options", "told"),
     [
         (["--engine", "spark"], "error: `--engine` is 'spark'; allowed: local, ray"),
-        (["--address", "here:1"], "error: `--address` is 'here:1', for `--engine ray` alone: give that, or leave it out"),
+        (
+            ["--address", "here:1"],
+            "error: `--address` is 'here:1', for `--engine ray` alone: give that, or leave it out",
+        ),
         (["--workers", "0"], "should be greater than or equal to 1"),
     ],
 )
