@@ -34,13 +34,14 @@ _PREDICTION_BATCH = 256  # windows: as much as a processor keeps near
 
 class Outline(NamedTuple):
     """How large a network is: trained parameters, the values that it reads, and takes for one token; how many steps it
-    is trained for.
+    is trained for; how wide it is.
     """
 
     parameters: int
     context_length: int
     patch_length: int
     steps: int
+    width: int
 
 
 class NeuralForecaster(Forecaster):
@@ -216,7 +217,7 @@ class NeuralForecaster(Forecaster):
         fresh.floor_ = None  # of no effect on the size
         with seeded(0), computing(None), torch.device("meta"):  # shapes without numbers
             parameters = sum(parameter.numel() for parameter in fresh._network().parameters())
-        return Outline(parameters, fresh.context_length_, fresh.patch_length_, fresh.steps_)
+        return Outline(parameters, fresh.context_length_, fresh.patch_length_, fresh.steps_, fresh.backbone_.width)
 
     def _fit(
         self, panel: Panel, *, checkpoint: str | Path | None = None, continue_from: "NeuralForecaster | None" = None

@@ -63,8 +63,9 @@ def cost_cells(
 
     cells, seen = [], set()
     for label, (_, network) in held.items():
-        backbone = BACKBONES[network.backbone]() if isinstance(network.backbone, str) else network.backbone
-        outline = network.outline(panel)
+        outline, backbone = network.outline(panel), network.backbone
+        if isinstance(backbone, str):
+            backbone = BACKBONES[backbone](width=outline.width)  # type: ignore[call-arg]
         alike = repr((canonical(backbone, label), outline.patch_length, outline.context_length))
         if backbone.across_series or alike in seen:
             continue

@@ -17,7 +17,7 @@ from forecast.experiment.regimes.account import note_of, sentences
 from forecast.experiment.regimes.as_given import AsGiven
 from forecast.experiment.regimes.matched_compute import MatchedCompute, Price, Seconds, prices_of
 from forecast.experiment.regimes.matched_parameters import MatchedParameters, Size, agreeing
-from forecast.experiment.regimes.networks import network_in
+from forecast.experiment.regimes.networks import budgets, network_in
 from forecast.experiment.work import Progress
 from forecast.nn import BACKBONES, DECODERS, LSTM, RNN, Transformer
 from forecast.training import Training
@@ -144,7 +144,14 @@ def test_an_outline_counts_what_a_fit_trains_and_draws_nothing(panel, backbone, 
     assert not [name for name in vars(forecaster) if name.endswith("_")]
     forecaster.fit(panel)
     learned = forecaster.parameters_, forecaster.context_length_, forecaster.patch_length_, forecaster.steps_
-    assert outline == learned
+    assert outline == (*learned, forecaster.backbone_.width)
+
+
+def test_a_backbone_by_its_name_is_told_as_wide_as_it_is_for_very_many_values():
+    frame = pd.DataFrame({"ds": pd.date_range("2000-01-01", periods=200_001, freq="h"), "y": 0.0})
+    named, given = NeuralForecaster("lstm", 24), NeuralForecaster(LSTM(), 24)
+    found = budgets({"named": named, "given": given}, check_frame(frame.assign(unique_id="a")))
+    assert {label: row["width"] for label, row in found.items()} == {"named": 128, "given": 64}
 
 
 def sizes_after(regime, forecasters, panel):

@@ -74,7 +74,7 @@ class MatchedParameters(Regime):
             except (ValueError, TypeError, ModuleNotFoundError) as error:
                 faults.append(Fault(("forecasters", label), str(error)))
                 continue
-            given[label] = Size(one.network.get_params()["backbone__width"], size.parameters)
+            given[label] = Size(size.width, size.parameters)
         if faults:
             return None
         target = given[self.of].parameters if self.of else median(size.parameters for size in given.values())

@@ -69,9 +69,7 @@ def _budget(held: Network | None, panel: Panel) -> Row:
     if held is None:
         return {}
     network = held.network
-    parameters = network.get_params(deep=True)
-    row = {"width": parameters.get("backbone__width")}
-    row |= {name: parameters[f"training__{name}"] for name in ("batch_size", "learning_rate")}
+    row: Row = {name: getattr(network.training, name) for name in ("batch_size", "learning_rate")}
     try:
         size = network.outline(panel)._asdict()
     except (ValueError, TypeError, ModuleNotFoundError):  # the cell says so, with all of its reasons
