@@ -89,7 +89,7 @@ def numbers(results):
 
 
 def test_two_workers_give_the_bits_of_none(config, tmp_path, undrawn):
-    path = config("seeds: [0, 1]", forecasters=f"{{SeasonalNaive: , NLinear: , Fast: {NETWORK}}}")
+    path = config("seeds: [0, 1]", forecasters=f"{{SeasonalNaive: , NLinear: , Fast: {NETWORK}}}", plan="{n_folds: 2}")
     alone = run_experiment(path, tmp_path / "alone")
     beside = run_experiment(path, tmp_path / "beside", engine=Local(workers=2))
     for one, other in zip(numbers(alone), numbers(beside), strict=True):
@@ -154,6 +154,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow  # since an interpreter of its own takes seconds to start
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_leaves_no_worker_and_goes_on_where_it_was(config, tmp_path, own, undrawn, how):
     path = config(forecasters='{slow: {type: "engine_models:Slow"}, SeasonalNaive: }', plan="{n_folds: 8, refit: 1}")
