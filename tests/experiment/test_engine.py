@@ -89,7 +89,11 @@ def numbers(results):
 
 
 def test_two_workers_give_the_bits_of_none(config, tmp_path, undrawn):
-    path = config("seeds: [0, 1]", forecasters=f"{{SeasonalNaive: , NLinear: , Fast: {NETWORK}}}", plan="{n_folds: 2}")
+    path = config(
+        "seeds: [0, 1]",
+        forecasters=f"{{SeasonalNaive: , NLinear: , Fast: {NETWORK}}}",
+        plan="{n_folds: 2, refit: never}",
+    )
     alone = run_experiment(path, tmp_path / "alone")
     beside = run_experiment(path, tmp_path / "beside", engine=Local(workers=2))
     for one, other in zip(numbers(alone), numbers(beside), strict=True):

@@ -21,7 +21,7 @@ from forecast.params import check_positive
 if TYPE_CHECKING:
     from joblib.externals.loky import ProcessPoolExecutor
 
-_CELLS = 4  # to each worker, at least: to start one takes seconds
+_CELLS = 8  # to each worker, at least: to start one takes seconds
 _LOOKS = 1.0  # seconds from one look to the next whether the run is still there
 # Cells are computed beside each other: each has one thread for its numbers.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1")
@@ -34,7 +34,7 @@ class Local(Engine):
     Attributes
     ----------
     workers: how many; with 1, and without a timeout, cells are computed in this process. None: as many as there are
-        processor cores, and no more than one for every four cells.
+        processor cores, and no more than one for every eight cells.
     timeout: as of every engine.
 
     """
