@@ -1,5 +1,6 @@
 """A small data set, configs on it, and classes of a user's own, for the tests of experiments."""
 
+import sys
 import textwrap
 
 import numpy as np
@@ -70,6 +71,24 @@ def data(tmp_path_factory):
 @pytest.fixture
 def own_models(data, monkeypatch):
     monkeypatch.syspath_prepend(str(data))
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    """Write a module of models of one's own, and give its folder, in which they may leave traces."""
+    folder = tmp_path / "own"
+    written = []
+
+    def write(name, text):
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.py").write_text(text)
+        monkeypatch.syspath_prepend(str(folder))
+        written.append(name)
+        return folder
+
+    yield write
+    for name in written:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

@@ -60,14 +60,8 @@ class Slow(Naive):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    """A module of models of one's own, and the folder in which they leave traces."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    (folder / "engine_models.py").write_text(MODELS)
-    monkeypatch.syspath_prepend(str(folder))
-    yield folder
-    sys.modules.pop("engine_models", None)
+def own(own_module):
+    return own_module("engine_models", MODELS)
 
 
 class Noted(Progress):
@@ -326,12 +320,34 @@ def test_a_cell_waits_for_those_it_depends_on_and_lets_others_begin_before_it(tm
     assert set(noted.begun) == {"first", "second", "third", "last"}
 
 
+class Silent(Hand):
+    """Workers of which the last cell never hears."""
+
+    timeout = 0.1
+
+    def finish(self, store):
+        if str(self.at_work[-1][0]) != "last":
+            super().finish(store)
+
+
+def test_a_cell_that_is_given_up_takes_no_answer_any_more(tmp_path):
+    run_cells([Cell("a"), Cell("last")], Store(tmp_path), noted := Noted(), hand := Silent(1))
+    assert noted.ended == {"a": "done", "last": "failed"}
+    ((_, future),) = hand.at_work
+    assert not future.set_running_or_notify_cancel()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"workers": 0}, "`workers` is 0"), ({"timeout": 0}, "`timeout` is 0; allowed: seconds above 0, or None")],
+    [
+        ({"workers": 0}, "`workers` is 0"),
+        ({"workers": "two"}, "`workers` is 'two'; allowed: a whole number of 1 or more"),
+        ({"timeout": 0}, "`timeout` is 0; allowed: seconds above 0, or None"),
+        ({"timeout": "long"}, "`timeout` is 'long'; allowed: seconds above 0, or None"),
+    ],
 )
 def test_an_engine_refuses_options_that_are_not_allowed(options, told):
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises((TypeError, ValueError), match=told):
         Local(**options)
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 from forecast.experiment import Ray, rebuild, run_experiment
+from forecast.experiment.store import Store
 
 pytestmark = [
     pytest.mark.slow,
@@ -45,14 +47,8 @@ class Failing(Naive):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    """A module of models of one's own, and the folder in which they leave traces."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    (folder / "ray_models.py").write_text(MODELS)
-    monkeypatch.syspath_prepend(str(folder))
-    yield folder
-    sys.modules.pop("ray_models", None)
+def own(own_module):
+    return own_module("ray_models", MODELS)
 
 
 def numbers(results):
@@ -70,6 +66,17 @@ def test_a_cluster_gives_the_bits_of_one_process_and_leaves_no_process(config, t
     alone = run_experiment(path, tmp_path / "alone")
     for one, other in zip(numbers(alone), numbers(beside), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+def test_an_answer_that_comes_after_its_cell_was_given_up_is_not_stored(tmp_path):
+    from forecast.experiment.engine.ray import _keep
+
+    done, future = Future(), Future()
+    done.set_result(None)  # which cannot be stored
+    assert future.cancel()
+    _keep(None, Store(tmp_path), done, future)
+    assert future.cancelled()
+    assert not list(tmp_path.rglob("*"))
 
 
 def test_a_cell_that_raises_is_kept_with_its_traceback(config, tmp_path, own, undrawn):

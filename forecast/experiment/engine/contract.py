@@ -9,15 +9,22 @@ from typing import NamedTuple
 
 from forecast.experiment.store import Store
 from forecast.experiment.work import Outcome, Work
+from forecast.params import check_positive
 
 
 class WorkerLost(RuntimeError):
     """A worker has ended before its cell was finished: killed, out of memory, or crashed."""
 
 
-def check_timeout(timeout: float | None) -> None:
-    """Refuse a timeout that is none. Raises ValueError."""
-    if timeout is not None and not timeout > 0:
+def check_limits(workers: int | None, timeout: float | None) -> None:
+    """Refuse a number of workers or a timeout that is none. Raises TypeError, ValueError."""
+    if workers is not None:
+        check_positive(workers=workers)
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"`timeout` is {timeout!r}; allowed: seconds above 0, or None")
+    if not timeout > 0:
         raise ValueError(f"`timeout` is {timeout!r}; allowed: seconds above 0, or None")
 
 
@@ -37,12 +44,13 @@ class Pool(ABC):
     def submit(self, work: Work, store: Store) -> Future[Answer]:
         """Let a worker that is free compute a cell and store it.
 
-        The future raises WorkerLost where the worker has ended, StoreError where the cell cannot be stored.
+        The future raises WorkerLost where the worker has ended, StoreError where the cell cannot be stored. Who
+        cancels it gives the cell up, which can be done until its answer is there.
         """
 
     @abstractmethod
     def release(self, future: Future[Answer]) -> None:
-        """Take back the worker of a cell: one that is still at it is ended, and another takes its place."""
+        """Take back the worker of a cell: where that was given up, it is ended, and another takes its place."""
 
 
 class Engine(ABC):

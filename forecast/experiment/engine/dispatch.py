@@ -102,7 +102,7 @@ class _Dispatch:
 
     def _end(self, future: Future[Answer], cell: Work, seconds: float) -> None:
         outcome: Outcome = "failed"
-        late = not future.done()
+        late = future.cancel()
         self.pool.release(future)
         if late:
             error = TimeoutError(f"it took longer than {self.timeout:g} s, after which cells are given up here")

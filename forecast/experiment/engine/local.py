@@ -12,11 +12,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_timeout
+from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_limits
 from forecast.experiment.engine.worker import answer
 from forecast.experiment.store import Store
 from forecast.experiment.work import Work
-from forecast.params import check_positive
 
 if TYPE_CHECKING:
     from joblib.externals.loky import ProcessPoolExecutor
@@ -43,9 +42,7 @@ class Local(Engine):
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.workers is not None:
-            check_positive(workers=self.workers)
-        check_timeout(self.timeout)
+        check_limits(self.workers, self.timeout)
 
     @contextlib.contextmanager
     def pool(self, cells: int) -> Iterator[Pool | None]:
@@ -86,10 +83,10 @@ class _Slots(Pool):
 
     def release(self, future: Future[Answer]) -> None:
         worker, inner = self.busy.pop(future)
-        if future.done() and not isinstance(future.exception(), WorkerLost):
-            self.free.append(worker)
-        else:
+        if future.cancelled() or isinstance(future.exception(), WorkerLost):
             worker.shutdown(wait=inner.done(), kill_workers=True)
+        else:
+            self.free.append(worker)
 
     def end(self) -> None:
         """End all workers, those at work too."""
@@ -121,6 +118,8 @@ def _pass_on(done: Future, future: Future[Answer]) -> None:
     """Pass on what a process has answered, or that it has ended."""
     from concurrent.futures.process import BrokenProcessPool
 
+    if not future.set_running_or_notify_cancel():  # given up
+        return
     error = done.exception()
     if isinstance(error, BrokenProcessPool):
         future.set_exception(WorkerLost(f"the process that computed it ended before it was finished: {error}"))

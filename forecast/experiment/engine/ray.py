@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_timeout
+from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_limits
 from forecast.experiment.engine.worker import heard
 from forecast.experiment.store import Content, Failure, Store
 from forecast.experiment.work import Work, keep
-from forecast.params import check_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +39,7 @@ class Ray(Engine):
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.workers is not None:
-            check_positive(workers=self.workers)
-        check_timeout(self.timeout)
+        check_limits(self.workers, self.timeout)
         if find_spec("ray") is None:
             raise ValueError("`engine` is 'ray', which is not installed: pip install 'foretell[ray]'; or take 'local'")
 
@@ -86,7 +83,7 @@ class _Tasks(Pool):
         import ray
 
         reference = self.busy.pop(future)
-        if not future.done():
+        if future.cancelled():
             ray.cancel(reference, force=True)
 
 
@@ -100,6 +97,8 @@ def _keep(work: Work, store: Store, done: Future, future: Future[Answer]) -> Non
     """Store what a task has answered, or pass on that its worker has ended."""
     from ray.exceptions import RayError, RayTaskError
 
+    if not future.set_running_or_notify_cancel():  # given up
+        return
     try:
         found, said = done.result()
         future.set_result(Answer(keep(work, found, store), said))
