@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from forecast.encoding import Encoding
 from forecast.frame import FrameError, Panel
 from forecast.history import last_to_train
+from forecast.origins import scattered
 from forecast.windows import Batch, GroupIndex, WindowIndex, Windows
 
 
@@ -124,12 +125,18 @@ class WindowDataModule(LightningDataModule):
 
     def val_dataloader(self) -> DataLoader | list:
         """Give the validation batches; evenly spread over all validation windows where these are very many."""
-        total = len(self.validation)
-        if total == 0:
+        if len(self.validation) == 0:
             return []
         most = max(1, self.most_validation_windows // self.validation.group)
-        numbers = np.unique(np.linspace(0, total - 1, min(total, most)).astype("int64"))
-        return DataLoader(FixedBatches(self.windows, self.validation, numbers, 512), batch_size=None, num_workers=0)
+        numbers = np.unique(np.linspace(0, len(self.validation) - 1, min(len(self.validation), most)).astype("int64"))
+        return self._fixed(self.validation, numbers)
+
+    def some_dataloader(self, most: int) -> DataLoader:
+        """Give at most so many training windows, once, in step with no season; whole groups."""
+        return self._fixed(self.training, scattered(len(self.training), max(1, most // self.training.group)))
+
+    def _fixed(self, index: WindowIndex | GroupIndex, numbers: np.ndarray) -> DataLoader:
+        return DataLoader(FixedBatches(self.windows, index, numbers, 512), batch_size=None, num_workers=0)
 
 
 def _training_index(panel: Panel, context_length: int, horizon: int, patch_length: int, split: int) -> WindowIndex:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from lightning.pytorch import Callback, Trainer
 
 from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
 from forecast.checkpoint import Checkpoint, fit_of
 from forecast.data import WindowDataModule
+from forecast.drift import unfounded_drift
 from forecast.judging import something_to_learn
 from forecast.network_training import BestWeights, NetworkTraining, Told, check_trainer
 from forecast.nn import ForecastNetwork
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _EQUAL = 0.5
 _SAMPLE = 512  # training windows by which the anchor is set
+_DRIFTING = 2048  # training windows by which a drift is told
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,15 @@ class Fitting:
             whole.load_state_dict(network.cpu().float().state_dict())
         return Trained(whole, best.best if best.weights else None, np.array(module.curve))
 
-    def trust_in(self, network: ForecastNetwork) -> float:
+    def moderate(self, network: ForecastNetwork) -> None:
+        """Take from a trained network the drift that is unfounded, and hear it as far as it is to be trusted."""
+        data, _ = self._data(self.forecaster.seed, in_parts=False)
+        with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
+            drift = unfounded_drift(network, data.some_dataloader(_DRIFTING), self.forecaster.horizon)
+        network.drift.copy_(torch.from_numpy(drift))
+        network.trust.fill_(self._trust_in(network))
+
+    def _trust_in(self, network: ForecastNetwork) -> float:
         """Give how far a trained network is to be heard, by the validation windows.
 
         A few blocks of them may be odd: where a linear map finds something in all that may be learned from, a network
@@ -102,7 +113,7 @@ class Fitting:
         if not self.rows.validation:
             return _EQUAL if network.anchor.smooths and not self.rows.asked else 1.0
         data, _ = self._data(forecaster.seed, in_parts=False)
-        with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
+        with seeded(0), computing(self.options.threads):
             trust = trust_in(network, data.val_dataloader(), forecaster.horizon)
         if trust == 1:
             return trust

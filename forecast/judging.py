@@ -10,8 +10,9 @@ from math import log
 import numpy as np
 
 from forecast.frame import Panel
-from forecast.origins import Origins
-from forecast.ridge import ALPHAS, BLOCKS, Pairs, Ridge, pairs_of, scattered, window_ends
+from forecast.origins import Origins, scattered
+from forecast.ridge import ALPHAS, Pairs, Ridge, pairs_of, window_ends
+from forecast.time_blocks import BLOCKS
 
 _LEAST_SEASONS = 2  # of context
 _LEAST_VALUES = 8
@@ -37,7 +38,7 @@ def context_by_ridge(panel: Panel, season: int, horizon: int, rule: int) -> int:
     if len(candidates) < 2:
         return rule
     panel = _sorted(panel)
-    ends = scattered(window_ends(panel, candidates[0], horizon), _WINDOWS)
+    ends = _some(window_ends(panel, candidates[0], horizon))
     pairs = pairs_of(panel, ends, candidates[-1], horizon)
     if not _judged(pairs):
         return rule
@@ -58,7 +59,7 @@ def logarithms_help(panel: Panel, season: int, horizon: int, context: int) -> bo
         return False
     panel = _sorted(panel)
     length = min(context, max(_LEAST_SEASONS * season, _LEAST_VALUES), _MOST_VALUES)
-    ends = scattered(window_ends(panel, length, horizon), _WINDOWS)
+    ends = _some(window_ends(panel, length, horizon))
     pairs = pairs_of(panel, ends, length, horizon)
     if not _judged(pairs):
         return False
@@ -79,7 +80,7 @@ def something_to_learn(panel: Panel, season: int, horizon: int, context: int) ->
     """
     panel = _sorted(panel)
     length = max(min(context, _MOST_VALUES), min(season, context))
-    ends = scattered(window_ends(panel, length, horizon), _WINDOWS)
+    ends = _some(window_ends(panel, length, horizon))
     pairs = pairs_of(panel, ends, length, horizon)
     if not _judged(pairs):
         return False
@@ -101,6 +102,10 @@ def _candidates(season: int, rule: int, most: int) -> list[int]:
 def _sorted(panel: Panel) -> Panel:
     """Give the series in an order that does not hang on that in which they came."""
     return panel.take(np.argsort(panel.ids.astype(str), kind="stable"))
+
+
+def _some(ends: Origins) -> Origins:
+    return ends.take(scattered(len(ends), _WINDOWS))
 
 
 def _judged(pairs: Pairs) -> bool:

@@ -249,7 +249,7 @@ class NeuralForecaster(Forecaster):
             trained.append(fitting.train(seed, label, self._member, weights, folder))
         fitting.done()
         self.network_ = together([one.network for one in trained])
-        self.network_.trust.fill_(fitting.trust_in(self.network_))
+        fitting.moderate(self.network_)
         validated = [one.validation_loss for one in trained if one.validation_loss is not None]
         self.validation_loss_ = sum(validated) / len(validated) if validated else None
         self.losses_ = trained[0].losses

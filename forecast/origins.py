@@ -31,6 +31,17 @@ class Origins:
         return Origins(self.series[which], self.ends[which], self.cutoffs[which])
 
 
+def scattered(count: int, most: int) -> np.ndarray:
+    """Give at most `most` of the numbers 0 to `count` - 1, rising.
+
+    They are apart by the golden section of all, which falls in step with no number of series and with no season.
+    """
+    if count <= most:
+        return np.arange(count)
+    places = np.arange(1, most + 1) * ((5**0.5 - 1) / 2) % 1.0 * count
+    return np.unique(places.astype("int64"))
+
+
 def places_of(panel: Panel, ids: Iterable) -> np.ndarray:
     """Give the positions in a panel of the series that are asked for, in the order in which they are asked, (S,).
 

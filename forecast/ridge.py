@@ -10,9 +10,9 @@ import numpy as np
 from forecast.frame import Panel
 from forecast.history import carried_forward, history
 from forecast.origins import Origins
+from forecast.time_blocks import blocks_of_time
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # candidates for the strength of the ridge
-BLOCKS = 5  # blocks of time that are left out in turn
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,6 @@ def window_ends(panel: Panel, length: int, horizon: int) -> Origins:
     return Origins(series, panel.starts[series] + cutoffs - panel.first[series] + 1, cutoffs)
 
 
-def scattered(origins: Origins, most: int) -> Origins:
-    """Give at most so many of the origins, in their order.
-
-    They are apart by the golden section of all, which falls in step with no number of series and with no season.
-    """
-    count = len(origins)
-    if count <= most:
-        return origins
-    places = np.arange(1, most + 1) * ((5**0.5 - 1) / 2) % 1.0 * count
-    return origins.take(np.unique(places.astype("int64")))
-
-
 def pairs_of(panel: Panel, origins: Origins, length: int, horizon: int) -> Pairs:
     """Give the windows that end at origins and have all their labels observed; none where there is no such window.
 
@@ -83,7 +71,7 @@ class Ridge:
 
     def __init__(self, pairs: Pairs):
         self.inputs, self.targets = (x / pairs.scale[:, None] for x in (pairs.inputs, pairs.targets))
-        self.parts = _blocks_of_time(pairs.origins.cutoffs)
+        self.parts = blocks_of_time(pairs.origins.cutoffs)
         self.moments = [_moments(self.inputs[part], self.targets[part]) for part in self.parts]
         self.gram, self.cross = (np.sum(moment, axis=0) for moment in zip(*self.moments, strict=True))
 
@@ -102,17 +90,6 @@ class Ridge:
             others = (self.gram - gram)[last, last], (self.cross - cross)[last]
             errors.append(self.targets[part] - self.inputs[part][:, last] @ _solved(*others, alpha))
         return np.concatenate(errors)
-
-
-def _blocks_of_time(cutoffs: np.ndarray) -> list[np.ndarray]:
-    """Give the windows of each block, by position; `cutoffs` rise.
-
-    Windows of one cutoff stay together, so that it does not matter in which order the series came.
-    """
-    places = np.arange(len(cutoffs))
-    parts = np.array_split(places, min(BLOCKS, len(places)))
-    bounds = np.unique(np.searchsorted(cutoffs, cutoffs[[part[0] for part in parts]]))
-    return np.split(places, bounds[1:]) if len(bounds) > 1 else parts
 
 
 def _moments(inputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

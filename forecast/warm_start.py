@@ -51,7 +51,8 @@ def take_weights(network: ForecastNetwork, earlier: ForecastNetwork) -> None:
                 f"`continue_from` has another network: its weight `{name}` is {was}, and that of this one {now}: {_DO}"
             )
     network.load_state_dict(weights)
-    network.trust.fill_(1.0)  # in what it will have learned
+    network.drift.zero_()  # of what it will have learned, and how far that is heard
+    network.trust.fill_(1.0)
 
 
 def _read(earlier: Encoding | None, now: Encoding | None) -> dict[str, tuple[Any, Any]]:

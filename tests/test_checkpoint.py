@@ -234,10 +234,11 @@ def test_forecasters_without_steps_have_no_checkpoint(tmp_path):
 
 
 class Begin(pl.Callback):
-    """Keeps the weights with which a fit begins."""
+    """Keeps the weights with which a fit begins; what moderates a network comes once it is trained."""
 
     def on_train_start(self, trainer, pl_module):
-        self.weights = {name: weight.clone() for name, weight in pl_module.network.state_dict().items()}
+        state = pl_module.network.state_dict()
+        self.weights = {name: weight.clone() for name, weight in state.items() if name not in ("drift", "trust")}
 
 
 def begun(forecaster, frame=FRAME, **options) -> dict:

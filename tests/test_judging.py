@@ -10,6 +10,7 @@ from forecast.frame import Panel, check_frame
 from forecast.judging import context_by_ridge, logarithms_help, something_to_learn
 from forecast.neural import NeuralForecaster
 from forecast.nn import LSTM
+from forecast.origins import scattered
 from forecast.sizes import context_by_rule
 from forecast.training import Training
 
@@ -82,7 +83,7 @@ def test_windows_of_a_short_series_are_filled_up_with_its_first_value():
 def test_scattered_windows_fall_in_step_with_no_series_and_no_season(series):
     panel = panel_of([np.zeros(20_000) for _ in range(series)], freq="h")
     ends = ridge.window_ends(panel, 8, 4)
-    some = ridge.scattered(ends, len(ends) // 24)
+    some = ends.take(scattered(len(ends), len(ends) // 24))
     for place in (some.series, some.cutoffs % 24):
         counts = np.bincount(place)
         assert counts.min() > 0.7 * counts.mean()

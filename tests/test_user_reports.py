@@ -748,7 +748,8 @@ def test_the_validation_loss_is_the_mean_over_all_windows():
     frame = frame_of((1400,))[["unique_id", "ds", "y"]]
     training = Training(steps=2, validations=2, validation_length=603)
     forecaster = network(training=training).fit(frame)
-    forecaster.network_.trust.fill_(1.0)  # as it was in training
+    forecaster.network_.drift.zero_()  # as it was in training
+    forecaster.network_.trust.fill_(1.0)
     panel, module = forecaster.panel_, _module(forecaster).eval()
     options = {"context_length": 16, "horizon": HORIZON, "patch_length": 4, "batch_size": 8, "batches": 1, "seed": 0}
     batches = list(WindowDataModule(panel, validation_length=603, **options).val_dataloader())

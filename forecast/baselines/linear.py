@@ -8,10 +8,11 @@ import numpy as np
 from forecast.forecaster import Forecast, Forecaster
 from forecast.frame import FrameError, Panel
 from forecast.history import GATHERED, blocks, carried_forward, history, last_values, mean_steps
-from forecast.origins import Origins
+from forecast.origins import Origins, scattered
 from forecast.params import check_positive
 from forecast.quantiles import DECILES
-from forecast.ridge import ALPHAS, Ridge, pairs_of, scattered, window_ends
+from forecast.ridge import ALPHAS, Ridge, pairs_of, window_ends
+from forecast.time_blocks import share_beyond_chance
 
 _WINDOWS = 40_000  # most windows to fit on
 _LONGEST = 1440  # context where none is asked for
@@ -24,8 +25,9 @@ class NLinear(Forecaster):
     Both sides are taken relative to the last value (Zeng et al. 2023, arXiv 2205.13504; the closed form: Toner and
     Darlow 2024, arXiv 2403.14587); ridge regression, series weighted equally. The strength of the ridge is chosen by
     leaving out one of five blocks of time after another; the errors on the blocks left out give the quantiles, in units
-    of the context's standard deviation, or of the whole history's mean step where the context is constant. It reads no
-    covariates, and forecasts no further than the `horizon` of its fit.
+    of the context's standard deviation, or of the whole history's mean step where the context is constant. Their mean
+    is a drift, which goes on as far as it is beyond chance by these blocks. It reads no covariates, and forecasts no
+    further than the `horizon` of its fit.
 
     Parameters
     ----------
@@ -72,12 +74,17 @@ class NLinear(Forecaster):
         self.alpha_ = min(alphas, key=lambda alpha: float(np.abs(errors[alpha]).mean()))
         self.weights_ = ridge.weights(self.alpha_)  # (L, H)
         self.parameters_ = self.weights_.size
-        moving = units > 0
-        missed, units = errors[self.alpha_][moving], units[moving, None]
-        relative = missed / units if moving.any() else np.zeros((1, self.horizon))
-        self.error_quantiles_ = np.quantile(relative, self.quantile_levels, axis=0).T.astype("float32")  # (H, Q)
-        # Not the mean of the ratios: one window that hardly moves before a jump would outweigh all others.
-        self.error_mean_ = (missed.sum(axis=0) / max(float(units.sum()), _TINY)).astype("float32")
+        missed, moving = errors[self.alpha_], units > 0
+
+        def drift(which: np.ndarray) -> np.ndarray:
+            # Not the mean of the ratios: one window that hardly moves before a jump would outweigh all others.
+            return missed[which].sum(axis=0) / max(float(units[which].sum()), _TINY)
+
+        relative = missed[moving] / units[moving, None] if moving.any() else np.zeros((1, self.horizon))
+        founded = share_beyond_chance(np.stack([drift(part[moving[part]]) for part in ridge.parts])) * drift(moving)
+        quantiles = np.quantile(relative, self.quantile_levels, axis=0) - drift(moving) + founded
+        self.error_quantiles_ = quantiles.T.astype("float32")  # (H, Q)
+        self.error_mean_ = founded.astype("float32")
 
     def _ridge(self, panel: Panel) -> tuple[Ridge, np.ndarray]:
         """Give the regression on all windows, or some where they are very many, and the units of their errors, (W,)."""
@@ -90,7 +97,7 @@ class NLinear(Forecaster):
                 f"and a horizon of {horizon} need {length + horizon}: give longer series, or a smaller `context_length`"
             )
         most = max(1, min(_WINDOWS, 8 * GATHERED // (length + horizon)))
-        pairs = pairs_of(panel, scattered(ends, most), length, horizon)
+        pairs = pairs_of(panel, ends.take(scattered(len(ends), most)), length, horizon)
         if len(pairs) == 0:
             raise FrameError(
                 f"no window of {length} + {horizon} rows has all its labels observed: give series with fewer missing "

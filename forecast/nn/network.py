@@ -155,10 +155,13 @@ class ForecastNetwork(nn.Module):
         normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
         self.register_buffer("normal", normal, persistent=False)
-        self.register_buffer("trust", torch.ones(()))  # in what it says beyond the anchor, once it is trained
+        # Once it is trained: of its medians, what is taken away, and of what it says beyond the anchor, what is kept.
+        self.register_buffer("drift", torch.zeros(reach))
+        self.register_buffer("trust", torch.ones(()))
         self.mirrored = all(isclose(sum(pair), 1) for pair in zip(quantile_levels, quantile_levels[::-1], strict=True))
 
     normal: Tensor
+    drift: Tensor
     trust: Tensor
 
     @property
@@ -320,7 +323,7 @@ class ForecastNetwork(nn.Module):
         quantiles = self.decoder(states, origins, targets=targets).to(anchor.dtype)
         quantiles = quantiles + shift + self.spread
         if not self.training:
-            quantiles = self._trusted(quantiles)
+            quantiles = self._trusted(quantiles - self.drift.unsqueeze(-1))
         return Scaled(quantiles, anchor, ends.scale.unsqueeze(-1), ends.count, self.units)
 
     def _trusted(self, quantiles: Tensor) -> Tensor:
