@@ -97,7 +97,7 @@ class Fitting:
     def moderate(self, network: ForecastNetwork) -> None:
         """Take from a trained network the drift that is unfounded, and hear it as far as it is to be trusted."""
         data, _ = self._data(self.forecaster.seed, in_parts=False)
-        with seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
+        with ONE_FIT, seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
             drift = unfounded_drift(network, data.some_dataloader(_DRIFTING), self.forecaster.horizon)
         network.drift.copy_(torch.from_numpy(drift))
         network.trust.fill_(self._trust_in(network))
@@ -113,7 +113,7 @@ class Fitting:
         if not self.rows.validation:
             return _EQUAL if network.anchor.smooths and not self.rows.asked else 1.0
         data, _ = self._data(forecaster.seed, in_parts=False)
-        with seeded(0), computing(self.options.threads):
+        with ONE_FIT, seeded(0), computing(self.options.threads):
             trust = trust_in(network, data.val_dataloader(), forecaster.horizon)
         if trust == 1:
             return trust
