@@ -1,6 +1,6 @@
 """What family and decoder each change, in words: the rows of a table of effects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forecast.evaluation.effects import DIRECT, FAMILIES, LATENT, REFERENCE, Effects
@@ -17,7 +17,7 @@ def effect_rows(found: Effects) -> list[Row]:
     alone = {(row["decoder"], row["family"]): row["change"] for row in table if row["effect"] == "decoder"}
     return [
         {
-            "effect": _effect(row),
+            "effect": named(row),
             "words": row["reason"] or _in_words(row, alone),
             "change": percent(row["change"]),
             "seeds": f"{percent(row['low'])} to {percent(row['high'])}" if row["seeds"] > 1 else "–",
@@ -29,7 +29,8 @@ def effect_rows(found: Effects) -> list[Row]:
     ]
 
 
-def _effect(row: Row) -> str:
+def named(row: Mapping[Any, Any]) -> str:
+    """Name an effect, of a row of `Effects.contrasts`."""
     if row["effect"] == "family":
         return "family"
     return f"{row['decoder']} against {REFERENCE}" if row["effect"] == "decoder" else f"family × {row['decoder']}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from forecast import plots
@@ -14,9 +16,12 @@ from forecast.evaluation.effects import is_crossed
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.ablations import labels_in
+from forecast.experiment.store import Store
 from forecast.experiment.thinning import thinned
 from forecast.experiment.verdict import BASELINE
 from forecast.plots.staleness import ages
+from forecast.plots.style import look
+from forecast.plots.svg import embedded_svg
 
 _LEVELS = (0.1, 0.9)
 _BY_POINT = (
@@ -43,6 +48,21 @@ class Drawn(NamedTuple):
     costs: pd.DataFrame | None = None
     curves: pd.DataFrame | None = None
     ablations: pd.DataFrame | None = None
+
+
+def embedded(picture: Picture, prefix: str) -> dict[str, Any]:
+    """Give a picture as a page takes it, every id of which begins with a prefix and its name."""
+    svg = embedded_svg(picture.figure, f"{prefix}-{picture.name}", picture.caption)
+    return {"name": picture.name, "caption": picture.caption, "svg": Markup(svg)}
+
+
+def write_pictures(store: Store, folder: str, drawn: Iterable[Picture]) -> None:
+    """Write pictures as PNG to a folder of results, in place of those that are there."""
+    with store.replacing(folder) as path, look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        path.mkdir()
+        for name, _, figure in drawn:
+            figure.savefig(path / f"{name}.png")
 
 
 def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from forecast.auditing.certificate import Certificate
 from forecast.evaluation.effects import effects
@@ -25,13 +24,12 @@ from forecast.experiment.ablations import ablation_rows, labels_in
 from forecast.experiment.audits import failed_in
 from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.pages import page
-from forecast.experiment.pictures import Drawn, Picture, pictures
+from forecast.experiment.pictures import Drawn, Picture, embedded, pictures
 from forecast.experiment.published import published_rows
 from forecast.experiment.score_table import headings, score_rows
 from forecast.experiment.untested import untested
 from forecast.experiment.verdict import BASELINE, Row, judged, verdict
 from forecast.plots.extent import count, extent
-from forecast.plots.svg import embedded_svg
 
 _NEEDED = ("forecaster", "family", "skill", "mase", "wql", "parameters", "seeds")
 _FIRST = ("skill", "skill_by_step", "skill_by_context", "cost", "win_rates")  # before the effects of family and decoder
@@ -94,8 +92,16 @@ class Chapter:
     drawn: Sequence[Picture] | None = None
 
 
-def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, title: str = "Forecasts compared") -> Path:
+def write_report(
+    path: str | Path,
+    chapters: Chapter | Sequence[Chapter],
+    *,
+    title: str = "Forecasts compared",
+    together: Mapping[str, Any] | None = None,
+) -> Path:
     """Write the report of one or more chapters to `path` (one HTML file, UTF-8) and give the path back.
+
+    `together` is what all data sets say, as `grid_report.grid_section` gives it; None: no such section.
 
     Raises ValueError where a summary lacks a column, a row, or has more than one row for a forecaster.
     """
@@ -105,7 +111,7 @@ def write_report(path: str | Path, chapters: Chapter | Sequence[Chapter], *, tit
     pages = [_page(chapter, f"c{place}") for place, chapter in enumerate(chapters, start=1)]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page("report.html.j2", title=title, chapters=pages), encoding="utf-8")
+    path.write_text(page("report.html.j2", title=title, chapters=pages, together=together), encoding="utf-8")
     return path
 
 
@@ -118,7 +124,7 @@ def _page(chapter: Chapter, prefix: str) -> dict[str, Any]:
     if drawn is None:
         of = (found, chapter.plan, chapter.history, chapter.contexts, chapter.costs)
         drawn = pictures(ledger, Drawn(*of, ablations=chapter.ablations))
-    figures = [_figure(picture, prefix) for picture in drawn]
+    figures = [embedded(picture, prefix) for picture in drawn]
     first = [figure for figure in figures if figure["name"] in _FIRST]
     crossed, exchanged = (next((one for one in figures if one["name"] == name), None) for name in _BESIDE_A_TABLE)
     lost = pd.Series([str(failure.get("forecaster")) for failure in chapter.failures], dtype="str").value_counts()
@@ -243,11 +249,6 @@ def _decoders(ledger: Ledger) -> bool:
 
 def _tuned(chapter: Chapter) -> bool:
     return any(budget.get("trials") for budget in chapter.budgets.values())
-
-
-def _figure(picture: Picture, prefix: str) -> dict[str, Any]:
-    svg = embedded_svg(picture.figure, f"{prefix}-{picture.name}", picture.caption)
-    return {"name": picture.name, "caption": picture.caption, "svg": Markup(svg)}
 
 
 def _failure(failure: Mapping[str, Any]) -> dict[str, str]:

@@ -9,17 +9,17 @@
 - trials.csv, tuning.csv: of a search, each trial, and the error of the best of so many
 - contexts.csv, costs.csv: skill by context length, and cost by history, where they were asked for
 - ablations.csv: by how much the error changes with each exchange of a part, with intervals, where it was asked for
+- leaders.csv, data_set_pairs.csv, contrasts.csv, plots/together/: what several data sets say together, where there are
 - ledger/<dataset>/: every forecast with what came true, unless the config leaves it out
 - plots/<dataset>/: the plots of the report, as PNG
 - report.html: the one page to read
 - and what `setting` holds
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -28,15 +28,13 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.ablations import ABLATIONS, ablation_table, labels_in
 from forecast.experiment.audits import audits_in, failed_in, write_audits
+from forecast.experiment.grid import CONTRASTS, contrasts_of, grid_of
 from forecast.experiment.published import KEYS, beside
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
 from forecast.experiment.setting import facts_of, read_folds, read_history, write_table
 from forecast.experiment.store import Store
 from forecast.experiment.summary import BASELINE, SUMMARY, metrics_of, summary_of
 from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
-
-if TYPE_CHECKING:
-    from forecast.experiment.pictures import Picture
 
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
 _BEATS = ["win_rate", "win_low", "win_high"]
@@ -65,6 +63,7 @@ class Results:
     contexts: skill by context length, one row per dataset, forecaster and length; none without a sweep.
     costs: cost by history, as of `forecast.insight.cost`, with the data set; none where it was not asked for.
     ablations: one row per dataset, ablation and forecaster: `change` of its error, with its interval; none without any.
+    contrasts: `dataset, effect, log` of family and decoder; none where backbones and decoders are not crossed.
 
     """
 
@@ -82,6 +81,7 @@ class Results:
     contexts: pd.DataFrame
     costs: pd.DataFrame
     ablations: pd.DataFrame
+    contrasts: pd.DataFrame
 
     @property
     def ledger(self) -> Ledger:
@@ -89,6 +89,13 @@ class Results:
         if len(self.ledgers) != 1:
             raise ValueError(f"there are ledgers of {list(self.ledgers)}; take one of `ledgers`")
         return next(iter(self.ledgers.values()))
+
+    @property
+    def compared(self) -> pd.DataFrame:
+        """The rows of `summary` that verdicts are about: no ablation, and none whose audit failed."""
+        pairs = zip(self.summary["dataset"], self.summary["forecaster"], strict=True)
+        names = {dataset: set(found.skill["forecaster"]) for dataset, found in self.standings.items()}
+        return pd.DataFrame(self.summary[[name in names.get(dataset, ()) for dataset, name in pairs]])
 
     @property
     def failures(self) -> list[Row]:
@@ -108,7 +115,8 @@ def publish(store: Store, *, page: bool = True) -> Results:
     Without `page` pictures and report, which take most of the time, are left out.
     """
     # Here, since they draw: whoever asks what an experiment is does without matplotlib.
-    from forecast.experiment.pictures import Drawn, pictures
+    from forecast.experiment.grid_report import write_grid
+    from forecast.experiment.pictures import Drawn, pictures, write_pictures
     from forecast.experiment.report import Chapter, write_report
     from forecast.experiment.verdict import judged, verdict
 
@@ -118,7 +126,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
     trials = trial_table(store, note.get("before", ()))
     curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
     ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
-    found, audits, contexts, costs, ablations, quoted = {}, {}, [], [], [], []
+    found, audits, contexts, costs, ablations, quoted, contrasts = {}, {}, [], [], [], [], []
     for dataset in (one["name"] for one in config["datasets"]):
         here = [cell for cell in cells if cell["dataset"] == dataset]
         compared = [cell for cell in here if cell["context_length"] is None]
@@ -135,6 +143,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
             continue
         ledgers[dataset], regime = ledger, str(told.get("regime", ""))
         failed = failed_in(audits[dataset])
+        contrasts.append(contrasts_of(dataset, ledger))
         ablations.append(ablation_table(ledger, config.get("ablations", ()), failed, dataset))
         found[dataset] = judged(ledger, [*failed, *labels_in(ablations[-1])])
         verdicts[dataset] = verdict(found[dataset], ledger, dataset, regime)
@@ -185,14 +194,16 @@ def publish(store: Store, *, page: bool = True) -> Results:
         contexts=_joined(contexts, CONTEXTS),
         costs=_by_dataset(dict(zip(ledgers, costs, strict=True))),
         ablations=_joined(ablations, ABLATIONS),
+        contrasts=_joined(contrasts, CONTRASTS),
     )
     _write_tables(store, results, curves)
+    together = write_grid(store, grid_of(results.compared, results.contrasts), page=page)
     report = store.folder / "report.html"
     if chapters and page:
         with store.replacing(report.name) as path:
-            write_report(path, chapters, title=f"Experiment {config['name']}")
+            write_report(path, chapters, title=f"Experiment {config['name']}", together=together)
         for dataset, chapter in zip(ledgers, chapters, strict=True):
-            _write_plots(store, dataset, chapter.drawn or ())
+            write_pictures(store, f"plots/{dataset}", chapter.drawn or ())
     else:
         report.unlink(missing_ok=True)
     return results
@@ -268,16 +279,6 @@ def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) 
     return skill_by_context(
         {length: one for length, one in swept.items() if one is not None}, ledger, BASELINE, dataset
     )
-
-
-def _write_plots(store: Store, dataset: str, drawn: "Sequence[Picture]") -> None:
-    from forecast.plots.style import look
-
-    with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        path.mkdir()
-        for name, _, figure in drawn:
-            figure.savefig(path / f"{name}.png")
 
 
 def _failure(cell: Row) -> Row:

@@ -5,7 +5,8 @@ and written anew like any other; and it is over before the next one begins, so t
 
 - <label>/: the results of each
 - summary.csv, cells.csv, ablations.csv, published.csv: those of all, with a column `experiment`
-- report.html: verdicts, scores and published figures, with links to the reports of each
+- leaders.csv, data_set_pairs.csv, contrasts.csv, plots/together/: what several data sets say together
+- report.html: that, then verdicts, scores and published figures, with links to the reports of each
 - suite.json: the labels, in order
 """
 
@@ -21,14 +22,16 @@ from forecast.experiment.ablations import ablation_rows
 from forecast.experiment.config import Experiment, load_experiments
 from forecast.experiment.engine import Engine, Local
 from forecast.experiment.faults import Source
+from forecast.experiment.grid import CONTRASTS, grid_of
 from forecast.experiment.numerals import number, percent, short
-from forecast.experiment.pages import page
+from forecast.experiment.pages import page as page_of
 from forecast.experiment.published import published_rows
 from forecast.experiment.results import Results
 from forecast.experiment.runner import grounds_of, rebuild, run_experiment
 from forecast.experiment.setting import write_table
 from forecast.experiment.shipped import find_config
 from forecast.experiment.store import Store, StoreError
+from forecast.experiment.summary import SUMMARY
 from forecast.experiment.variants import is_suite
 from forecast.experiment.work import Progress
 
@@ -141,6 +144,7 @@ def run_suite(
             label: _kept(run_experiment(experiment, folder / label, progress, page=page, engine=engine))
             for label, experiment in suite.experiments.items()
         },
+        page=page,
     )
 
 
@@ -160,19 +164,21 @@ class _Kept:
     """What is left of the results of an experiment when the next one begins: no forecasts."""
 
     summary: pd.DataFrame
+    compared: pd.DataFrame
     cells: pd.DataFrame
     ablations: pd.DataFrame
     published: pd.DataFrame
+    contrasts: pd.DataFrame
     verdicts: Mapping[str, str]
     report: Path | None
 
 
 def _kept(results: Results) -> _Kept:
-    tables = (results.summary, results.cells, results.ablations, results.published)
+    tables = (results.summary, results.compared, results.cells, results.ablations, results.published, results.contrasts)
     return _Kept(*tables, results.verdicts, results.report)
 
 
-def _publish(folder: Path, name: str, found: Mapping[str, _Kept]) -> SuiteResults:
+def _publish(folder: Path, name: str, found: Mapping[str, _Kept], *, page: bool = True) -> SuiteResults:
     """Write the tables and the page of a suite, and give what they hold."""
     tables = {
         which: _joined({label: getattr(one, which) for label, one in found.items()})
@@ -184,8 +190,13 @@ def _publish(folder: Path, name: str, found: Mapping[str, _Kept]) -> SuiteResult
             write_table(store, f"{which}.csv", table)
     verdicts = {label: list(one.verdicts.values()) for label, one in found.items()}
     chapters = [chapter for label, one in found.items() for chapter in _chapters(folder, label, one)]
+    from forecast.experiment.grid_report import write_grid  # here, since it draws
+
+    compared = _joined({label: one.compared for label, one in found.items()}).reindex(columns=["experiment", *SUMMARY])
+    contrasts = _joined({label: one.contrasts for label, one in found.items()}).reindex(columns=CONTRASTS)
+    together = write_grid(store, grid_of(compared, contrasts), page=page)
     with store.replacing("report.html") as path:
-        text = page("suite.html.j2", title=f"Experiments {name}", chapters=chapters)
+        text = page_of("suite.html.j2", title=f"Experiments {name}", chapters=chapters, together=together)
         path.write_text(text, encoding="utf-8")
     return SuiteResults(folder, verdicts=verdicts, **tables)
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from forecast.plots.gradient_reach import plot_gradient_reach
     from forecast.plots.learning_curve import plot_learning_curve
     from forecast.plots.occlusion import plot_occlusion
+    from forecast.plots.over_data_sets import plot_contrasts, plot_pairs
+    from forecast.plots.pareto import plot_pareto
     from forecast.plots.pit import plot_pit
     from forecast.plots.ranks import plot_ranks
     from forecast.plots.receptive_field import plot_receptive_field
@@ -46,6 +48,7 @@ _HOMES = {
     "plot_attention_by_lag": "attention",
     "plot_backtest": "backtest",
     "plot_calibration": "calibration",
+    "plot_contrasts": "over_data_sets",
     "plot_cost": "cost",
     "plot_covariates": "covariates",
     "plot_coverage_by_step": "coverage",
@@ -59,6 +62,8 @@ _HOMES = {
     "plot_gradient_reach": "gradient_reach",
     "plot_learning_curve": "learning_curve",
     "plot_occlusion": "occlusion",
+    "plot_pairs": "over_data_sets",
+    "plot_pareto": "pareto",
     "plot_pit": "pit",
     "plot_ranks": "ranks",
     "plot_receptive_field": "receptive_field",
@@ -78,6 +83,7 @@ __all__ = [
     "plot_attention_by_lag",
     "plot_backtest",
     "plot_calibration",
+    "plot_contrasts",
     "plot_cost",
     "plot_covariates",
     "plot_coverage_by_step",
@@ -91,6 +97,8 @@ __all__ = [
     "plot_gradient_reach",
     "plot_learning_curve",
     "plot_occlusion",
+    "plot_pairs",
+    "plot_pareto",
     "plot_pit",
     "plot_ranks",
     "plot_receptive_field",

@@ -113,15 +113,17 @@ def config(data, tmp_path):
 @pytest.fixture
 def unplotted(monkeypatch):
     """Leave out the files of plots; the report still draws its own."""
-    from forecast.experiment import results
+    from forecast.experiment import grid_report, pictures
 
-    monkeypatch.setattr(results, "_write_plots", lambda *given: None)
+    for module in (pictures, grid_report):
+        monkeypatch.setattr(module, "write_pictures", lambda *given: None)
 
 
 @pytest.fixture
 def undrawn(unplotted, monkeypatch):
     """Leave out the plots and the report, which take most of the time of a small run."""
-    from forecast.experiment import pictures, report
+    from forecast.experiment import grid_report, pictures, report
 
     monkeypatch.setattr(pictures, "pictures", lambda *given: [])
-    monkeypatch.setattr(report, "write_report", lambda path, chapters, title: path.write_text(title))
+    monkeypatch.setattr(grid_report, "grid_pictures", lambda *given: [])
+    monkeypatch.setattr(report, "write_report", lambda path, chapters, title, together: path.write_text(title))

@@ -92,7 +92,9 @@ def ranks(errors: pd.DataFrame, *, size: float = 0.05) -> Ranks:
     ImportError: the extra `stats` is not installed.
 
     """
-    _check(errors, size)
+    check_errors(errors)
+    if not is_probability(size):
+        raise ValueError(f"`size` is {size!r}; allowed: a probability inside (0, 1), such as 0.05")
     from scipy import stats
 
     names = list(errors.columns)
@@ -155,7 +157,8 @@ def block_errors(
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _check(errors: pd.DataFrame, size: float) -> None:
+def check_errors(errors: pd.DataFrame) -> None:
+    """Refuse what are no errors by block (rows) and forecaster (columns), above zero. Raises TypeError, ValueError."""
     if not isinstance(errors, pd.DataFrame):
         raise TypeError(f"`errors` is a {type(errors).__name__}; give a DataFrame, a column for each forecaster")
     if errors.shape[1] < 2 or errors.empty:
@@ -176,8 +179,6 @@ def _check(errors: pd.DataFrame, size: float) -> None:
             f"`errors` is {values[block, column]} for block {errors.index[block]!r}, forecaster "
             f"{errors.columns[column]!r}; allowed: finite numbers above zero. Leave the block out for all."
         )
-    if not is_probability(size):
-        raise ValueError(f"`size` is {size!r}; allowed: a probability inside (0, 1), such as 0.05")
 
 
 def _wilcoxon(logs: np.ndarray) -> np.ndarray:
