@@ -131,9 +131,11 @@ class WindowDataModule(LightningDataModule):
         numbers = np.unique(np.linspace(0, len(self.validation) - 1, min(len(self.validation), most)).astype("int64"))
         return self._fixed(self.validation, numbers)
 
-    def some_dataloader(self, most: int) -> DataLoader:
-        """Give at most so many training windows, once, in step with no season; whole groups."""
-        return self._fixed(self.training, scattered(len(self.training), max(1, most // self.training.group)))
+    def some_dataloader(self, most: int) -> tuple[DataLoader, np.ndarray]:
+        """Give at most so many training windows, once, in step with no season; whole groups. And the series of each."""
+        numbers = scattered(len(self.training), max(1, most // self.training.group))
+        series, _ = self.training.locate(numbers)
+        return self._fixed(self.training, numbers), series
 
     def _fixed(self, index: WindowIndex | GroupIndex, numbers: np.ndarray) -> DataLoader:
         return DataLoader(FixedBatches(self.windows, index, numbers, 512), batch_size=None, num_workers=0)

@@ -29,16 +29,15 @@ class Displacements(NamedTuple):
 
     @classmethod
     def of(cls, network: ForecastNetwork, batches: Iterable[Batch], horizon: int) -> Self | None:
-        """Give those of the windows in which something counts, in order of time; None where there is none."""
+        """Give those of all windows of batches, in their order; None where nothing counts."""
         parts = [_of_batch(network, batch, horizon) for batch in batches]
-        if not parts:
-            return None
-        whole = cls(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        some = np.flatnonzero(whole.counted.any(axis=1))
-        if not len(some):
-            return None
-        order = some[np.argsort(whole.cutoffs[some], kind="stable")]
-        return cls(*(part[order] for part in whole))
+        whole = cls(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
+        return whole if whole is not None and whole.counted.any() else None
+
+    @property
+    def counting(self) -> np.ndarray:
+        """Give the windows in which something counts, by position."""
+        return np.flatnonzero(self.counted.any(axis=1))
 
 
 @torch.inference_mode()

@@ -98,7 +98,7 @@ class Fitting:
         """Take from a trained network the drift that is unfounded, and hear it as far as it is to be trusted."""
         data, _ = self._data(self.forecaster.seed, in_parts=False)
         with ONE_FIT, seeded(0), computing(self.options.threads):  # a loader draws a number, which nothing hangs on
-            drift = unfounded_drift(network, data.some_dataloader(_DRIFTING), self.forecaster.horizon)
+            drift = unfounded_drift(network, *data.some_dataloader(_DRIFTING), self.forecaster.horizon)
         network.drift.copy_(torch.from_numpy(drift))
         network.trust.fill_(self._trust_in(network))
 

@@ -20,6 +20,20 @@ def blocks_of_time(cutoffs: np.ndarray) -> list[np.ndarray]:
     return np.split(places, bounds[1:]) if len(bounds) > 1 else parts
 
 
+def blocks_of_own_time(series: np.ndarray, cutoffs: np.ndarray) -> list[np.ndarray]:
+    """Give the windows of each block, by position: of every series, (W,), a part of its own time; none is empty.
+
+    So blocks tell times apart, and not the series that happened to be there at a time.
+    """
+    _, own = np.unique(series, return_inverse=True)
+    first = np.full(own.max(initial=0) + 1, np.iinfo("int64").max)
+    last = np.full_like(first, np.iinfo("int64").min)
+    np.minimum.at(first, own, cutoffs)
+    np.maximum.at(last, own, cutoffs)
+    block = BLOCKS * (2 * (cutoffs - first[own]) + 1) // (2 * (last - first + 1)[own])
+    return [found for one in range(BLOCKS) if len(found := np.flatnonzero(block == one))]
+
+
 def share_beyond_chance(means: np.ndarray) -> float:
     """Give how far the mean of blocks is to be believed, 0 to 1, from that of each, (K,) or (K, ...).
 

@@ -24,8 +24,9 @@ def trust_in(network: ForecastNetwork, batches: Iterable[Batch], horizon: int) -
     told = Displacements.of(network, batches, horizon)
     if told is None:
         return 1.0
-    gains = ((np.abs(told.true) - np.abs(told.true - told.said)) * told.counted).sum(axis=1) / told.counted.sum(axis=1)
-    _, block = np.unique((told.cutoffs - told.cutoffs.min()) // horizon, return_inverse=True)
+    said, true, counted, cutoffs = (part[told.counting] for part in told)
+    gains = ((np.abs(true) - np.abs(true - said)) * counted).sum(axis=1) / counted.sum(axis=1)
+    _, block = np.unique((cutoffs - cutoffs.min()) // horizon, return_inverse=True)
     means = np.bincount(block, gains) / np.bincount(block)
     if len(means) > 1 and means.mean() <= 0:
         return 0.0

@@ -12,7 +12,7 @@ from forecast.data import WindowDataModule
 from forecast.drift import unfounded_drift
 from forecast.frame import check_frame
 from forecast.nn.network import LAST
-from forecast.time_blocks import BLOCKS, blocks_of_time, share_beyond_chance
+from forecast.time_blocks import BLOCKS, blocks_of_own_time, blocks_of_time, share_beyond_chance
 
 SHAPE = {"context_length": 24, "patch_length": 12}
 
@@ -65,7 +65,7 @@ def test_unfounded_is_what_blocks_of_time_do_not_bear_out(fitted):
     network, drift = forecaster.network_, forecaster.network_.drift.clone()
     try:
         network.drift.zero_()
-        found = unfounded_drift(network, windows_of(forecaster.panel_).some_dataloader(10_000), 12)
+        found = unfounded_drift(network, *windows_of(forecaster.panel_).some_dataloader(10_000), 12)
         said, true = displacements(forecaster), displacements(forecaster, of_actuals=True)
     finally:
         network.drift.copy_(drift)
@@ -77,10 +77,10 @@ def test_unfounded_is_what_blocks_of_time_do_not_bear_out(fitted):
 
 def test_where_nothing_is_observed_nothing_is_taken_away(fitted):
     network = fitted["bent"].network_
-    (batch,) = windows_of(BENT).some_dataloader(5)
+    (batch,), series = windows_of(BENT).some_dataloader(5)
     unseen = batch._replace(counted=torch.zeros_like(batch.counted))
-    assert not unfounded_drift(network, [unseen], 12).any()
-    assert not unfounded_drift(network, [], 12).any()
+    assert not unfounded_drift(network, [unseen], series, 12).any()
+    assert not unfounded_drift(network, [], series[:0], 12).any()
 
 
 def test_a_fit_that_goes_on_begins_without_what_was_taken_away(fitted):
@@ -121,6 +121,39 @@ def test_blocks_of_time_are_alike_in_size_and_split_no_cutoff():
     assert len(blocks) == BLOCKS
     assert {len(block) // 4 for block in blocks} <= {4, 5}
     assert not any(set(cutoffs[one]) & set(cutoffs[next_]) for one, next_ in pairwise(blocks))
+
+
+def test_blocks_of_own_time_are_parts_of_every_series_wherever_it_lies():
+    series = np.array([2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    cutoffs = np.array([*range(500, 505), *range(10), 7])
+    blocks = blocks_of_own_time(series, cutoffs)
+    np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(16))
+    assert [cutoffs[block].tolist() for block in blocks] == [
+        [500, 0, 1],
+        [501, 2, 3],
+        [502, 4, 5, 7],
+        [503, 6, 7],
+        [504, 8, 9],
+    ]
+
+
+def test_series_that_go_different_ways_at_different_times_are_no_chance():
+    """Each keeps its own way, so that both may go on."""
+    steady = {"a": np.arange(300) * 0.05, "b": np.arange(300) * 0.01}
+    rng = np.random.default_rng(0)
+    frame = pd.concat(
+        pd.DataFrame(
+            {
+                "unique_id": name,
+                "ds": pd.date_range(start, periods=300, freq="h"),
+                "y": line + rng.normal(0, 0.05, 300),
+            }
+        )
+        for (name, line), start in zip(steady.items(), ("2024-01-01", "2025-01-01"), strict=True)
+    )
+    training = Training(steps=60, batch_size=64, validation_length=0)
+    network = NeuralForecaster("lstm", 12, training=training, **SHAPE).fit(frame).network_
+    assert float(network.drift.abs().max()) < 0.02
 
 
 @pytest.mark.parametrize(

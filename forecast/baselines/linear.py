@@ -11,8 +11,8 @@ from forecast.history import GATHERED, blocks, carried_forward, history, last_va
 from forecast.origins import Origins, scattered
 from forecast.params import check_positive
 from forecast.quantiles import DECILES
-from forecast.ridge import ALPHAS, Ridge, pairs_of, window_ends
-from forecast.time_blocks import share_beyond_chance
+from forecast.ridge import ALPHAS, Pairs, Ridge, pairs_of, window_ends
+from forecast.time_blocks import blocks_of_own_time, share_beyond_chance
 
 _WINDOWS = 40_000  # most windows to fit on
 _LONGEST = 1440  # context where none is asked for
@@ -68,7 +68,8 @@ class NLinear(Forecaster):
         if self.alpha is not None and not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
             raise ValueError(f"`alpha` is {self.alpha!r}; allowed: a number of 0 or more, or None")
         self.context_length_ = self.context_length or max(1, min(max(14 * season, 32), _LONGEST, readable))
-        ridge, units = self._ridge(panel)
+        pairs = self._pairs(panel)
+        ridge, units = Ridge(pairs), _units(panel, pairs.origins, pairs.inputs) / pairs.scale
         alphas = ALPHAS if self.alpha is None else (float(self.alpha),)
         errors = {alpha: ridge.left_out(alpha) for alpha in alphas}
         self.alpha_ = min(alphas, key=lambda alpha: float(np.abs(errors[alpha]).mean()))
@@ -81,13 +82,14 @@ class NLinear(Forecaster):
             return missed[which].sum(axis=0) / max(float(units[which].sum()), _TINY)
 
         relative = missed[moving] / units[moving, None] if moving.any() else np.zeros((1, self.horizon))
-        founded = share_beyond_chance(np.stack([drift(part[moving[part]]) for part in ridge.parts])) * drift(moving)
+        blocks = blocks_of_own_time(pairs.origins.series, pairs.origins.cutoffs)
+        founded = share_beyond_chance(np.stack([drift(block[moving[block]]) for block in blocks])) * drift(moving)
         quantiles = np.quantile(relative, self.quantile_levels, axis=0) - drift(moving) + founded
         self.error_quantiles_ = quantiles.T.astype("float32")  # (H, Q)
         self.error_mean_ = founded.astype("float32")
 
-    def _ridge(self, panel: Panel) -> tuple[Ridge, np.ndarray]:
-        """Give the regression on all windows, or some where they are very many, and the units of their errors, (W,)."""
+    def _pairs(self, panel: Panel) -> Pairs:
+        """Give all windows of which something may be learned, or some where they are very many."""
         length, horizon = self.context_length_, self.horizon
         ends = window_ends(panel, length, horizon)
         if len(ends) == 0:
@@ -103,7 +105,7 @@ class NLinear(Forecaster):
                 f"no window of {length} + {horizon} rows has all its labels observed: give series with fewer missing "
                 "values, or a smaller `horizon`"
             )
-        return Ridge(pairs), _units(panel, pairs.origins, pairs.inputs) / pairs.scale
+        return pairs
 
     def _forecast(self, panel: Panel, origins: Origins) -> Forecast:
         parts = [self._forecast_block(panel, block) for block in blocks(origins)]

@@ -1,0 +1,39 @@
+"""The quick form of every experiment that has one of minutes, run as a user runs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+HOME = os.environ.get("FORECAST_DATA_HOME")  # before tests are kept from it
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not HOME, reason="the data are read from FORECAST_DATA_HOME, which is not set"),
+]
+
+
+@pytest.mark.parametrize("name", ["latent_vs_direct"])
+def test_a_quick_form_runs_through_and_writes_its_page(name, tmp_path):
+    command = [
+        sys.executable,
+        "-c",
+        "from forecast.cli import main; main()",
+        "run",
+        EXPERIMENTS / f"{name}.yaml",
+        "--quick",
+    ]
+    done = subprocess.run(
+        [*command, "--out", tmp_path / "out"],
+        env={**os.environ, "FORECAST_DATA_HOME": str(HOME)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert pd.read_csv(tmp_path / "out" / "cells.csv")["status"].eq("done").all()
