@@ -22,6 +22,7 @@ from forecast.data import WindowDataModule
 from forecast.network_training import NetworkTraining
 
 _FIRST = "MainProcess"  # what Python calls the process that it began with
+_PROGRAMS = ("forecast", "pytest")  # which do much else
 _LAUNCHED = ("spawn", "fork", "forkserver")  # by the process that fits, which trains nothing itself
 
 
@@ -111,7 +112,7 @@ def check_trainer(trainer: Trainer) -> None:
     if by_script and not _starts_again():
         raise ValueError(
             f"`trainer` asks for {trainer.world_size} processes under 'ddp', which starts the script of this program "
-            "once more for each, and there is no script to start. Take 'ddp_spawn' or, in a notebook, 'ddp_fork'; or "
+            "once more for each, and there is no script of yours. Take 'ddp_spawn' or, in a notebook, 'ddp_fork'; or "
             "start all processes yourself, with torchrun"
         )
 
@@ -142,12 +143,11 @@ def _launched(trainer: Trainer) -> bool:
 
 
 def _starts_again() -> bool:
-    """Whether lightning can start the program again by its name: no command line, no worker, not our own command."""
-    if multiprocessing.current_process().name != _FIRST:
-        return False
-    if sys.modules["__main__"].__spec__ is not None:  # python -m
-        return True
-    return Path(sys.argv[0]).is_file() and Path(sys.argv[0]).stem != "forecast"
+    """Whether lightning can start the program again by its name, and would come to this fit: no worker, no command."""
+    spec = sys.modules["__main__"].__spec__  # of what was started by python -m
+    name = spec.name.partition(".")[0] if spec else Path(sys.argv[0]).stem
+    there = spec is not None or Path(sys.argv[0]).is_file()
+    return there and name not in _PROGRAMS and multiprocessing.current_process().name == _FIRST
 
 
 @contextmanager

@@ -290,7 +290,7 @@ def test_ddp_without_a_script_to_start_again_is_refused(monkeypatch, tmp_path, p
     monkeypatch.setattr(sys, "argv", [program])
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
     with pytest.raises(
-        ValueError, match=r"there is no script to start. Take 'ddp_spawn' or, in a notebook, 'ddp_fork'"
+        ValueError, match=r"there is no script of yours. Take 'ddp_spawn' or, in a notebook, 'ddp_fork'"
     ):
         check_trainer(trainer_with(DDPStrategy()))
     check_trainer(trainer_with(DDPStrategy(start_method="spawn")))
