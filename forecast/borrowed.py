@@ -86,9 +86,10 @@ def quiet(verbose: int) -> Iterator[None]:
     if verbose > 1:
         yield
         return
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(f"lightning.{part}") for part in ("pytorch", "fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="lightning.*")
@@ -97,4 +98,5 @@ def quiet(verbose: int) -> Iterator[None]:
             warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

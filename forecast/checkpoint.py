@@ -28,6 +28,8 @@ _FREE = ("trainer", "verbose")  # arguments that a fit may change when it goes o
 class Checkpoint(Callback):
     """Writes the state of a fit when an epoch begins, and lets a fit begin with the state that is there.
 
+    Of several processes the first one reads and writes; their own random states are none of it.
+
     Parameters
     ----------
     folder: where the state is, or will be.
@@ -42,6 +44,7 @@ class Checkpoint(Callback):
         self.module = module
         self.best = best
         self.found: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+        self.writes = True
 
     def look(self) -> None:
         """Read the state that is there, if there is one.
@@ -71,11 +74,14 @@ class Checkpoint(Callback):
 
     def remove(self) -> None:
         """Remove the state of a fit that is finished."""
-        saving.remove(self.folder, _WHAT)
+        if self.writes:
+            saving.remove(self.folder, _WHAT)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Let the epochs be counted from where the fit was stopped."""
         del pl_module
+        self.found = trainer.strategy.broadcast(self.found)
+        self.writes = trainer.is_global_zero
         if self.found is None:
             return
         epoch, loop = self.found[0]["epoch"], trainer.fit_loop
@@ -91,7 +97,7 @@ class Checkpoint(Callback):
         if self.found is not None:
             self._take(trainer, *self.found)
             self.found = None
-        elif trainer.current_epoch:
+        elif trainer.current_epoch and self.writes:
             note, arrays = self._state(trainer)
             saving.write(self.folder, {"fit": self.fit, "state": note}, arrays, _WHAT)
 
@@ -158,10 +164,15 @@ def fit_of(params: Mapping[str, Any], panel: Panel, weights: Mapping[str, Tensor
 
     """
     fit = {name: saving.to_json(value, name) for name, value in params.items() if name not in _FREE}
-    note, arrays = panel_to_json(panel.detached())
-    fit["data"] = _checksum(arrays, json.dumps(note))
+    fit["data"] = checksum_of(panel)
     fit["weights"] = _checksum({name: as_array(tensor) for name, tensor in weights.items()}, "")
     return json.loads(json.dumps(fit))  # as it will be read
+
+
+def checksum_of(panel: Panel) -> str:
+    """Give by what the data of one fit are told from those of another. Raises TypeError for an id that is not plain."""
+    note, arrays = panel_to_json(panel.detached())
+    return _checksum(arrays, json.dumps(note))
 
 
 def as_array(tensor: Tensor) -> np.ndarray:

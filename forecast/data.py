@@ -4,8 +4,10 @@ S series.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from lightning.pytorch import LightningDataModule
 from torch.utils.data import DataLoader, IterableDataset
 
@@ -16,15 +18,53 @@ from forecast.origins import scattered
 from forecast.windows import Batch, GroupIndex, WindowIndex, Windows
 
 
-class RandomBatches(IterableDataset):
-    """An endless supply of ready batches drawn at random; each call of `iter` goes on where the last one was."""
+@dataclass(frozen=True)
+class Shard:
+    """What one of `world_size` processes takes of every batch: the shards of all are the batch, and none overlap.
 
-    def __init__(self, windows: Windows, index: WindowIndex | GroupIndex, batch_size: int, batches: int, seed: int):
+    They are equal in size but for one window, or group. Where there are fewer of these than processes, some read one
+    that does not count, since every process has to make every step.
+    """
+
+    rank: int = 0
+    world_size: int = 1
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """Give the shard of numbers (..., n), cut along the last axis."""
+        low, high = (numbers.shape[-1] * rank // self.world_size for rank in (self.rank, self.rank + 1))
+        return numbers[..., low:high]
+
+    def gather(self, windows: Windows, index: WindowIndex | GroupIndex, numbers: np.ndarray) -> Batch:
+        """Give the windows of the shard of numbers."""
+        own = self.of(numbers)
+        batch = windows.gather(*index.locate((own if own.size else numbers[..., :1]).ravel()))
+        return batch if own.size else batch._replace(counted=torch.zeros_like(batch.counted))
+
+
+class RandomBatches(IterableDataset):
+    """An endless supply of ready batches drawn at random; each call of `iter` goes on where the last one was.
+
+    A batch holds windows for `steps` steps, one after another. All processes draw the same, and each has its shard of
+    every step.
+    """
+
+    def __init__(
+        self,
+        windows: Windows,
+        index: WindowIndex | GroupIndex,
+        batch_size: int,
+        batches: int,
+        seed: int,
+        steps: int = 1,
+        shard: Shard = Shard(),
+    ):
         self.windows = windows
         self.index = index
         self.batch_size = batch_size
         self.batches = batches
         self.generator = np.random.default_rng(seed)
+        self.steps = steps
+        self.shard = shard
 
     def __len__(self) -> int:
         return self.batches
@@ -32,24 +72,37 @@ class RandomBatches(IterableDataset):
     def __iter__(self) -> Iterator[Batch]:
         size = self.batch_size // self.index.group
         for _ in range(self.batches):
-            yield self.windows.gather(*self.index.locate(self.generator.integers(len(self.index), size=size)))
+            numbers = self.generator.integers(len(self.index), size=size).reshape(self.steps, -1)
+            yield self.shard.gather(self.windows, self.index, numbers)
 
 
 class FixedBatches(IterableDataset):
-    """The same windows in the same order every time, none left out."""
+    """The same windows in the same order every time, none left out; of each batch the shard of a process."""
 
-    def __init__(self, windows: Windows, index: WindowIndex | GroupIndex, numbers: np.ndarray, batch_size: int):
+    def __init__(
+        self,
+        windows: Windows,
+        index: WindowIndex | GroupIndex,
+        numbers: np.ndarray,
+        batch_size: int,
+        shard: Shard = Shard(),
+    ):
         self.windows = windows
         self.index = index
         self.numbers = numbers
         self.size = max(1, batch_size // index.group)
+        self.shard = shard
 
     def __len__(self) -> int:
         return -(-len(self.numbers) // self.size)
 
     def __iter__(self) -> Iterator[Batch]:
         for low in range(0, len(self.numbers), self.size):
-            yield self.windows.gather(*self.index.locate(self.numbers[low : low + self.size]))
+            yield self.shard.gather(self.windows, self.index, self.numbers[low : low + self.size])
+
+    def windows_in(self, batch: int) -> int:
+        """Give how many windows a batch has, all shards together."""
+        return len(self.numbers[batch * self.size : (batch + 1) * self.size]) * self.index.group
 
 
 class WindowDataModule(LightningDataModule):
@@ -64,8 +117,9 @@ class WindowDataModule(LightningDataModule):
     panel: what may be used, up to and including the cutoff.
     context_length, horizon: T and H of a window; where a series is shorter, the context is missing on the left.
     patch_length: series too short for a whole context give that many windows, so that every phase of a patch occurs.
-    batch_size: windows in a training batch; whole groups where windows come in groups.
+    batch_size: windows in a training batch, in all processes together; whole groups where windows come in groups.
     batches: training batches that make an epoch.
+    steps: optimiser steps to a training batch, each of which all processes share.
     validation_length: steps of the calendar kept for validation.
     embargo: steps of the calendar before these in which no label of training lies.
     seed: of the order in which windows are drawn.
@@ -86,6 +140,7 @@ class WindowDataModule(LightningDataModule):
         patch_length: int,
         batch_size: int,
         batches: int,
+        steps: int = 1,
         validation_length: int,
         embargo: int = 0,
         seed: int,
@@ -96,6 +151,7 @@ class WindowDataModule(LightningDataModule):
         self.windows = Windows(panel, context_length, horizon, encoding)
         self.batch_size = batch_size
         self.batches = batches
+        self.steps = steps
         self.seed = seed
         split = last_to_train(panel, validation_length)
         training = _training_index(panel, context_length, horizon, patch_length, split - embargo)
@@ -120,7 +176,8 @@ class WindowDataModule(LightningDataModule):
 
     def train_dataloader(self) -> DataLoader:
         """Give the training batches of one epoch after another."""
-        batches = RandomBatches(self.windows, self.training, self.batch_size, self.batches, self.seed)
+        sizes = self.batch_size, self.batches, self.seed, self.steps
+        batches = RandomBatches(self.windows, self.training, *sizes, self._shard())
         return DataLoader(batches, batch_size=None, num_workers=0)
 
     def val_dataloader(self) -> DataLoader | list:
@@ -138,7 +195,12 @@ class WindowDataModule(LightningDataModule):
         return self._fixed(self.training, numbers), series
 
     def _fixed(self, index: WindowIndex | GroupIndex, numbers: np.ndarray) -> DataLoader:
-        return DataLoader(FixedBatches(self.windows, index, numbers, 512), batch_size=None, num_workers=0)
+        batches = FixedBatches(self.windows, index, numbers, 512, self._shard())
+        return DataLoader(batches, batch_size=None, num_workers=0)
+
+    def _shard(self) -> Shard:
+        """Give what this process takes of each batch: all, where no trainer says that there are others."""
+        return Shard(self.trainer.global_rank, self.trainer.world_size) if self.trainer else Shard()
 
 
 def _training_index(panel: Panel, context_length: int, horizon: int, patch_length: int, split: int) -> WindowIndex:

@@ -1,23 +1,25 @@
 """The training of one network by lightning: its windows, its steps, its checkpoint, and what comes out of it."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from lightning.pytorch import Callback, Trainer
+from lightning.pytorch import Callback
 
-from forecast.borrowed import ONE_FIT, computing, interruptible, quiet, seeded, switches
-from forecast.checkpoint import Checkpoint, fit_of
+from forecast.borrowed import ONE_FIT, computing, quiet, seeded, switches
+from forecast.checkpoint import Checkpoint, checksum_of, fit_of
 from forecast.data import WindowDataModule
 from forecast.drift import unfounded_drift
 from forecast.judging import something_to_learn
-from forecast.network_training import BestWeights, NetworkTraining, Told, check_trainer
+from forecast.network_training import BestWeights, NetworkTraining, Told
 from forecast.nn import ForecastNetwork
+from forecast.processes import Processes, train
 from forecast.progress import Bar
+from forecast.ray_training import train_on_ray
 from forecast.schedule import Schedule, trainer_arguments
 from forecast.shape import Rows
 from forecast.trust import trust_in
@@ -85,14 +87,16 @@ class Fitting:
                 state.look()
                 callbacks.append(state)
                 self.states.append(state)
-            trainer = Trainer(**trainer_arguments(forecaster.trainer, schedule.epochs, callbacks))
-            check_trainer(trainer)
-            with interruptible(trainer), bar or nullcontext():
-                trainer.fit(module, datamodule=data)
+            arguments = trainer_arguments(forecaster.trainer, schedule.epochs, callbacks)
+            processes = Processes(seed, options.threads, forecaster.verbose)
+            if arguments.get("strategy") == "ray":
+                train_on_ray(arguments, module, data, processes)
+            else:
+                train(arguments, module, data, processes, partial(self._told, seed))
             # Whatever the precision of training: it has rounded what is no weight too, such as a table of positions.
             whole = build().eval()
             whole.load_state_dict(network.cpu().float().state_dict())
-        return Trained(whole, best.best if best.weights else None, np.array(module.curve))
+        return Trained(whole, module.validation_loss, np.array(module.curve))
 
     def moderate(self, network: ForecastNetwork) -> None:
         """Take from a trained network the drift that is unfounded, and hear it as far as it is to be trusted."""
@@ -125,6 +129,10 @@ class Fitting:
         for state in self.states:
             state.remove()
 
+    def _told(self, seed: int) -> dict[str, str]:
+        """Give what tells this fit from others that another process may have begun by mistake."""
+        return {"the seed": str(seed), "the training": repr(self.options), "the data": checksum_of(self.rows.panel)}
+
     def _data(self, seed: int, in_parts: bool) -> tuple[WindowDataModule, Schedule]:
         forecaster, options = self.forecaster, self.options
         across_series = forecaster.backbone_.across_series
@@ -139,6 +147,7 @@ class Fitting:
             patch_length=forecaster.patch_length_,
             batch_size=batch_size * schedule.steps,
             batches=schedule.batches,
+            steps=schedule.steps,
             validation_length=self.rows.validation,
             embargo=options.embargo,
             seed=seed,

@@ -29,11 +29,13 @@ class NetworkTraining(LightningModule):
     """Trains a network by the pinball loss in scaled units, at every origin that has read enough.
 
     A batch holds K B windows, K = `steps_per_batch`: one optimiser step for each B of them. Logged once per epoch:
-    `train_loss`, `val_loss`; `curve` keeps both, after how many steps.
+    `train_loss`, `val_loss`; `curve` keeps both, after how many steps. `validation_loss` is the best in the end.
+
+    Of several processes each has a shard of the B windows, and its loss is such that the mean over all of them, to
+    which lightning brings the gradients, is the loss of the whole: one process with B windows would make the same step.
     """
 
     levels: Tensor
-    loss_sum: Tensor
 
     def __init__(
         self,
@@ -52,10 +54,12 @@ class NetworkTraining(LightningModule):
         self.horizon = horizon
         self.steps_per_batch = steps_per_batch
         self.register_buffer("levels", torch.tensor(list(quantile_levels)), persistent=False)
-        self.register_buffer("loss_sum", torch.zeros(()), persistent=False)
+        self.world_size = 1
+        self.loss_sum = torch.zeros(())  # no buffer, which the first process would give to the others
         self.losses = 0
         self.steps = 0
         self.curve: list[tuple[float, float, float]] = []
+        self.validation_loss: float | None = None
         self.validated: dict[int, Patches] = {}  # by batch: they are the same every time, and take long to read
 
     def begin(self, batch: Batch) -> None:
@@ -78,9 +82,20 @@ class NetworkTraining(LightningModule):
         ready = _ready(scaled.scale.squeeze(-1), scaled.count, network.context_length).unsqueeze(-1)
         weights = torch.where(ready, counted, 0.0)
         targets = (targets - scaled.anchor) / torch.where(scaled.scale > 0, scaled.scale, 1.0)
+        total = self._total(weights)
         if network.recipe.loss == "squared":
-            return squared(scaled.quantiles, targets, weights, self.levels, network.median)
-        return pinball(scaled.quantiles, targets, weights, self.levels)
+            return squared(scaled.quantiles, targets, weights, self.levels, network.median, total)
+        return pinball(scaled.quantiles, targets, weights, self.levels, total)
+
+    def _total(self, weights: Tensor) -> Tensor | None:
+        """Give what counts in all shards, by which to divide a loss whose mean over the processes is taken; None in one
+        process.
+        """
+        if self.world_size == 1:
+            return None
+        total = weights.sum()
+        torch.distributed.all_reduce(total)
+        return total.clamp(min=1) / self.world_size
 
     def _read(self, batch: Batch) -> Patches:
         context = batch.values[:, : batch.values.shape[1] - self.horizon]
@@ -95,6 +110,11 @@ class NetworkTraining(LightningModule):
         after = slice(P, context + reach)
         targets, counted = (x[:, after].unfold(1, reach, P)[:, origins] for x in (values, batch.counted))
         return network.units.read(targets), counted
+
+    def on_fit_start(self) -> None:
+        """Learn how many processes share the batches, and on which device, in which precision, losses are summed up."""
+        self.world_size = self.trainer.world_size
+        self.loss_sum = self.levels.new_zeros(())
 
     def training_step(self, batch: Batch) -> None:
         """Make one optimiser step for each of the batches in a batch of batches, until all steps are made."""
@@ -130,8 +150,8 @@ class NetworkTraining(LightningModule):
 
     def on_train_epoch_end(self) -> None:
         """Log the mean loss of the epoch: one read from the device."""
-        loss = float(self.loss_sum) / max(self.losses, 1)
-        self.log("train_loss", loss)
+        loss = float(self.trainer.strategy.reduce(self.loss_sum, reduce_op="mean")) / max(self.losses, 1)
+        self.log("train_loss", loss, sync_dist=True)
         # The validation of an epoch comes before its end.
         validated = self.trainer.callback_metrics.get("val_loss", torch.tensor(math.nan))
         self.curve.append((float(self.steps), loss, float(validated)))
@@ -143,7 +163,17 @@ class NetworkTraining(LightningModule):
         patches = self.validated.get(batch_idx) or self._read(batch)
         if patches.covariates is None:  # which are read by weights, and these move
             self.validated[batch_idx] = patches
-        self.log("val_loss", self.loss(batch, LAST, patches), batch_size=len(batch.values))
+        loader: Any = self.trainer.val_dataloaders
+        windows = loader.dataset.windows_in(batch_idx)  # in all shards, by which the mean of all batches weights each
+        self.log("val_loss", self.loss(batch, LAST, patches), batch_size=windows, sync_dist=True)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """Give what comes back with the weights from a fit in other processes."""
+        return {"curve": self.curve, "validation_loss": self.validation_loss}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Take what `get_extra_state` gave."""
+        self.curve, self.validation_loss = state["curve"], state["validation_loss"]
 
     def configure_optimizers(self):
         """AdamW, weight decay on matrices only, one cycle of the learning rate over all steps."""
@@ -200,44 +230,43 @@ class BestWeights(Callback):
             trainer.should_stop = True
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Give the best weights back to the network."""
-        del trainer, pl_module
+        """Give the best weights back to the network, and tell how good they are."""
+        del trainer
         if self.weights:
             self.network.load_state_dict(self.weights)
+            cast("NetworkTraining", pl_module).validation_loss = self.best
 
 
 class Told(Callback):
-    """Tells a bar how many steps are made, and what the last validation loss was."""
+    """Shows a bar while a network is trained, in the first process, and tells it the steps and the validation loss."""
 
     def __init__(self, bar: Bar):
         self.bar = bar
 
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Begin the line."""
+        del pl_module
+        if trainer.is_global_zero:
+            self.bar.__enter__()
+
+    def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """End the line."""
+        del trainer, pl_module
+        self.bar.__exit__()
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """End the line of a fit that fails."""
+        del trainer, pl_module, exception
+        self.bar.__exit__()
+
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *batch) -> None:
         """Tell the steps."""
-        del trainer, batch
-        self.bar.update(cast("NetworkTraining", pl_module).steps)
+        del batch
+        if trainer.is_global_zero:
+            self.bar.update(cast("NetworkTraining", pl_module).steps)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Tell the loss."""
         loss = float(trainer.callback_metrics.get("val_loss", math.nan))
-        self.bar.update(cast("NetworkTraining", pl_module).steps, f"validation loss {loss:.4g}")
-
-
-def check_trainer(trainer: Trainer) -> None:
-    """Refuse a trainer under which a network would not be what it seems to be.
-
-    Raises
-    ------
-    ValueError: more than one device; numbers of 16 bits whose gradients need a scale, which the clipping would not see.
-
-    """
-    if trainer.world_size > 1:
-        raise ValueError(
-            f"`trainer` asks for {trainer.world_size} devices; a network is trained on one here. Give devices=1, and "
-            "run several fits beside each other in processes of their own"
-        )
-    if getattr(trainer.precision_plugin, "scaler", None) is not None or trainer.precision == "16-true":
-        raise ValueError(
-            f"`trainer` has the precision {trainer.precision!r}, in which small gradients become zero; allowed: "
-            "'32-true', '64-true', 'bf16-mixed', 'bf16-true'"
-        )
+        if trainer.is_global_zero:
+            self.bar.update(cast("NetworkTraining", pl_module).steps, f"validation loss {loss:.4g}")

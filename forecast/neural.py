@@ -77,7 +77,10 @@ class NeuralForecaster(Forecaster):
     quantile_levels: rising numbers inside (0, 1), 0.5 among them.
     training: how the network is trained.
     seed: of weights, windows and dropout; the global random state is given back as it was.
-    trainer: arguments passed on to lightning's `Trainer`: `callbacks`, `logger`, `accelerator`, `precision`, ...
+    trainer: arguments passed on to lightning's `Trainer`: `callbacks`, `logger`, `accelerator`, `precision`, ... With
+        `devices`, `num_nodes` and a `strategy` (`"ddp"`, `"ddp_spawn"`, `"ddp_fork"`, `"ray"`) several processes share
+        every batch and make the steps of one; under `"ddp"` and torchrun each of them has the fitted forecaster, else
+        the one that called `fit`. All read the same frame, and each that is asked forecasts all series.
     verbose: 0 for silence, 1 for one progress bar over all steps, 2 for lightning's messages too.
 
     `fit` takes two options more:
@@ -101,8 +104,8 @@ class NeuralForecaster(Forecaster):
     ------
     FrameError: at `fit`, the frame may not enter, or its series are too short.
     TypeError, ValueError: at `fit`, an argument that is not allowed, or does not go with another or with the data; a
-        `checkpoint` or `continue_from` of another fit.
-    ModuleNotFoundError: at `fit`, holidays without the extra `calendar`.
+        `checkpoint` or `continue_from` of another fit; processes that fit different things.
+    ModuleNotFoundError: at `fit`, holidays without the extra `calendar`, Ray without the extra `ray`.
 
     """
 

@@ -14,7 +14,7 @@ class Training:
     Attributes
     ----------
     steps: optimiser steps, if not stopped early; None for as many as the preset has, and fewer for few data.
-    batch_size: windows in each step.
+    batch_size: windows in each step, in all processes together that share it.
     learning_rate: the highest of a OneCycle schedule (10 % warm-up, cosine to zero); five times that for what
         leads past backbone and decoder.
     weight_decay: of AdamW, on matrices only.

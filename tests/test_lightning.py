@@ -143,8 +143,10 @@ def test_one_device_can_be_named(asked):
     pd.testing.assert_frame_equal(fitted(**asked).predict(), plain().predict())
 
 
-def test_several_devices_are_refused_before_anything_is_started():
-    with pytest.raises(ValueError, match="`trainer` asks for 2 devices; a network is trained on one here"):
+def test_ddp_does_not_start_a_run_of_tests_once_more():
+    with pytest.raises(
+        ValueError, match=r"`trainer` asks for 2 processes under 'ddp', .* and there is no script of yours"
+    ):
         fitted(accelerator="cpu", devices=2)
 
 

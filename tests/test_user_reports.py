@@ -90,7 +90,12 @@ REPORTS = {
         "test_data.py::windows_are_views_of_the_panel_not_copies",
         "frame/test_schema.py::the_door_takes_less_than_three_times_the_floats",
     ),
-    15: ("several devices", "test_lightning.py::several_devices_are_refused_before_anything_is_started"),
+    15: (
+        "several devices",
+        "test_processes.py::each_process_forecasts_every_series_once_and_in_order",
+        "test_processes.py::a_script_one_of_whose_processes_fails_ends_and_leaves_none",
+        "test_processes.py::ddp_without_a_script_to_start_again_is_refused",
+    ),
     16: ("patience without validation", "test_lightning.py::patience_without_validation_is_an_error_that_names_both"),
     17: (
         "the same seed",

@@ -6,9 +6,7 @@ Ray's own retries are off: a cell whose worker is lost is dispatched again, as b
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -16,6 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from forecast.clusters import keep_to_oneself
 from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_limits
 from forecast.experiment.engine.worker import heard
 from forecast.experiment.store import Content, Failure, Store
@@ -49,7 +48,7 @@ class Ray(Engine):
         options: dict[str, Any] = {"address": self.address or "local", "log_to_driver": False, "logging_level": "ERROR"}
         if self.address is None:
             options |= {"num_cpus": self.workers, "include_dashboard": False}
-            _begin()
+            keep_to_oneself()
         import ray
 
         ray.init(**options)
@@ -109,15 +108,3 @@ def _keep(work: Work, store: Store, done: Future, future: Future[Answer]) -> Non
         future.set_exception(WorkerLost(f"the worker that computed it ended before it was finished: {told}"))
     except BaseException as error:
         future.set_exception(error)
-
-
-def _begin() -> None:
-    """Let nobody join a cluster of one's own who does not know a word that is made up for it.
-
-    Ray reads the word once, when it is imported, and its processes from the environment, where it therefore stays. Who
-    has imported Ray before has chosen himself.
-    """
-    if "ray" not in sys.modules:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
