@@ -236,6 +236,9 @@ def load_experiments(source: Source, *, quick: bool = False) -> list[tuple[str, 
         raise source.error([Fault((), f"an experiment is a mapping with the keys {keys}; got {source.content!r}")])
     if "cost" in source.content:
         raise source.error([Fault(("cost",), "is what an experiment on costs has; `run_costs` runs it", at_key=True)])
+    if "recall" in source.content:
+        told = "is what an experiment on memory has; `run_recalls` runs it"
+        raise source.error([Fault(("recall",), told, at_key=True)])
     faults, found = list(source.faults), []
     for variant in variants_of(source, quick=quick):
         own: list[Fault] = []

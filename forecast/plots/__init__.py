@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from forecast.plots.occlusion import plot_occlusion
     from forecast.plots.pit import plot_pit
     from forecast.plots.ranks import plot_ranks
+    from forecast.plots.recall import plot_recall
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
     from forecast.plots.skill_by_step import plot_skill_by_step
@@ -61,6 +62,7 @@ _HOMES = {
     "plot_occlusion": "occlusion",
     "plot_pit": "pit",
     "plot_ranks": "ranks",
+    "plot_recall": "recall",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
     "plot_skill_by_context": "context",
@@ -93,6 +95,7 @@ __all__ = [
     "plot_occlusion",
     "plot_pit",
     "plot_ranks",
+    "plot_recall",
     "plot_receptive_field",
     "plot_skill",
     "plot_skill_by_context",
