@@ -41,6 +41,7 @@ _HOMES = {
     "forecast.evaluation": ["Ledger", "Plan", "backtest", "score", "skill"],
     "forecast.experiment": ["run_experiment"],
     "forecast.searching": ["Searchable", "folds_of"],
+    "forecast.synthetic": ["Oracle"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     )
     from forecast.searching import Searchable, folds_of
     from forecast.streaming import Stream
+    from forecast.synthetic import Oracle
     from forecast.training import Training
 
 

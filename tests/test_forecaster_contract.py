@@ -16,6 +16,7 @@ from forecast.frame import FrameError, Roles, check_frame
 from forecast.neural import NeuralForecaster
 from forecast.nn import BACKBONES, LSTM
 from forecast.quantiles import check_levels, mean_of
+from forecast.synthetic import Oracle
 from forecast.training import Training
 
 HORIZON = 6
@@ -26,6 +27,7 @@ FORECASTERS = [
     WindowAverage(HORIZON, window=5),
     Theta(HORIZON),
     NLinear(HORIZON, context_length=12),
+    Oracle("damped_trend", HORIZON),
     *[
         NeuralForecaster(backbone(width=8), HORIZON, context_length=24, patch_length=8, training=Training(steps=3))
         for backbone in BACKBONES.values()
@@ -300,7 +302,7 @@ def test_fewer_steps_are_the_first_ones(pattern, fitted):
 @every
 def test_more_steps_go_on_from_those_of_the_fit_or_are_refused(pattern, fitted):
     further = HORIZON + 5
-    if not isinstance(pattern, Naive | SeasonalNaive | Drift | WindowAverage | Theta):
+    if not isinstance(pattern, Naive | SeasonalNaive | Drift | WindowAverage | Theta | Oracle):
         with pytest.raises(
             ValueError, match=f"`horizon` is {further}; this {type(pattern).__name__} was fitted .* 6 st"
         ):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from forecast.experiment.cost_results import CostResults
+    from forecast.experiment.recall_results import RecallResults
     from forecast.experiment.results import Results
     from forecast.experiment.suite import SuiteResults
 
@@ -38,7 +39,7 @@ def run(
 ) -> None:
     """Run an experiment, or go on with one that was stopped.
 
-    Every finished cell (a forecaster with a seed on the folds that share a fit; a point of a cost curve) is stored at
+    Every finished cell (a forecaster with a seed on the folds that share a fit; a point of a curve) is stored at
     once: after Ctrl-C, or anything else that ends a run, the same command goes on where it was. Classes of your own
     (`type: module:Class`) are found in the current folder.
     """
@@ -55,11 +56,12 @@ def run(
             raise typer.Exit(FAILED)
 
 
-def _run(config: str, quick: bool) -> "Callable[..., Results | CostResults | SuiteResults]":
+def _run(config: str, quick: bool) -> "Callable[..., Results | CostResults | RecallResults | SuiteResults]":
     """Give what runs a config file into a folder, by what kind it is of."""
     from forecast.experiment.config import load_experiment
     from forecast.experiment.costs import is_on_costs, load_costs, run_costs
     from forecast.experiment.faults import ConfigError
+    from forecast.experiment.recalls import is_on_recall, load_recalls, run_recalls
     from forecast.experiment.runner import run_experiment
     from forecast.experiment.suite import holds_several, load_suite, run_suite
 
@@ -67,6 +69,8 @@ def _run(config: str, quick: bool) -> "Callable[..., Results | CostResults | Sui
         if quick:
             raise ConfigError(f"{config}: an experiment on costs has no `quick`; leave out `--quick`")
         return partial(run_costs, load_costs(config))
+    if is_on_recall(config):
+        return partial(run_recalls, load_recalls(config, quick=quick))
     if holds_several(config, quick=quick):
         return partial(run_suite, load_suite(config, quick=quick))
     return partial(run_experiment, load_experiment(config, quick=quick))
@@ -80,10 +84,12 @@ def report(
     """Write scores, plots and report of a folder anew from its stored cells; nothing is computed."""
     with answers():
         from forecast.experiment.costs import holds_costs, rebuild_costs
+        from forecast.experiment.recalls import holds_recalls, rebuild_recalls
         from forecast.experiment.runner import rebuild
         from forecast.experiment.suite import holds_suite, rebuild_suite
 
-        anew = rebuild_suite if holds_suite(folder) else rebuild_costs if holds_costs(folder) else rebuild
+        kinds = ((holds_suite, rebuild_suite), (holds_costs, rebuild_costs), (holds_recalls, rebuild_recalls))
+        anew = next((again for holds, again in kinds if holds(folder)), rebuild)
         _tell(anew(folder), quiet=False)
 
 
@@ -121,13 +127,14 @@ def datasets() -> None:
         print_table(catalog.table())
 
 
-def _tell(results: "Results | CostResults | SuiteResults", quiet: bool) -> None:
+def _tell(results: "Results | CostResults | RecallResults | SuiteResults", quiet: bool) -> None:
     """Print what was found, what failed, and where the rest is."""
+    from forecast.experiment.recall_results import RecallResults
     from forecast.experiment.results import Results
     from forecast.experiment.suite import SuiteResults
 
     if not quiet:
-        ways = {Results: _tell_scores, SuiteResults: _tell_suite}
+        ways = {Results: _tell_scores, SuiteResults: _tell_suite, RecallResults: _tell_recalls}
         ways.get(type(results), _tell_costs)(results)  # type: ignore[arg-type]
     statuses = list(results.cells["status"])
     if unfinished := statuses.count("unfinished"):
@@ -196,9 +203,20 @@ def _tell_costs(results: "CostResults") -> None:
     print_table(pd.DataFrame(results.powers[["backbone", "patch_length", "mode", *powers]]))
 
 
+def _tell_recalls(results: "RecallResults") -> None:
+    """Print how long the tasks are that each backbone has solved."""
+    from forecast.experiment.recall_report import told
+
+    for sentence in told(results.solved):
+        typer.echo(sentence)
+    print_table(results.solved)
+
+
 def _which(cell: "dict[str, Any]") -> str:
     if "dataset" in cell:
         context = cell["context_length"]
         of = f", context {context}" if isinstance(context, int) else ""  # of a sweep
         return f"{cell['dataset']}, {cell['forecaster']}{of}, seed {cell['seed']}, fold {cell['folds']}"
+    if "task" in cell:
+        return f"{cell['backbone']}, {cell['task']}, seed {cell['seed']}, length {cell['length']:,}"
     return f"{cell['backbone']}, patches of {cell['patch_length']}, {cell['length']:,} values"

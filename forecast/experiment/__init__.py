@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from forecast.experiment.costs import CostExperiment, load_costs, rebuild_costs, run_costs
     from forecast.experiment.engine import Engine, Local, Ray
     from forecast.experiment.faults import ConfigError
+    from forecast.experiment.recall_results import RecallResults
+    from forecast.experiment.recalls import RecallExperiment, load_recalls, rebuild_recalls, run_recalls
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
     from forecast.experiment.store import StoreError
@@ -22,18 +24,23 @@ _HOMES = {
     "Experiment": "config",
     "Local": "engine",
     "Ray": "engine",
+    "RecallExperiment": "recalls",
+    "RecallResults": "recall_results",
     "Results": "results",
     "StoreError": "store",
     "Suite": "suite",
     "SuiteResults": "suite",
     "load_costs": "costs",
     "load_experiment": "config",
+    "load_recalls": "recalls",
     "load_suite": "suite",
     "rebuild": "runner",
     "rebuild_costs": "costs",
+    "rebuild_recalls": "recalls",
     "rebuild_suite": "suite",
     "run_costs": "costs",
     "run_experiment": "runner",
+    "run_recalls": "recalls",
     "run_suite": "suite",
 }
 
@@ -45,18 +52,23 @@ __all__ = [
     "Experiment",
     "Local",
     "Ray",
+    "RecallExperiment",
+    "RecallResults",
     "Results",
     "StoreError",
     "Suite",
     "SuiteResults",
     "load_costs",
     "load_experiment",
+    "load_recalls",
     "load_suite",
     "rebuild",
     "rebuild_costs",
+    "rebuild_recalls",
     "rebuild_suite",
     "run_costs",
     "run_experiment",
+    "run_recalls",
     "run_suite",
 ]
 

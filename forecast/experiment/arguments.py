@@ -19,6 +19,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
 from forecast.experiment.faults import Fault, Field, nearest, unknown_key
 from forecast.saving import class_name
+from forecast.synthetic import PROCESSES, Process
 
 _INVALID = object()  # stands for a value that has a fault
 
@@ -57,6 +58,12 @@ def construct(
     except (TypeError, ValueError) as error:
         faults.append(Fault((*field, *argument_named(str(error), given)), str(error)))
         return None
+
+
+def construct_named(contract: type, given: Any, field: Field, faults: list[Fault]) -> Any:
+    """Give a config of a contract by its name, or by `type` and arguments, or add to `faults` and give None."""
+    found = _config(contract, _configs(contract), given, field, faults)
+    return None if found is _INVALID else found
 
 
 def argument_named(message: str, given: Any) -> Field:
@@ -190,7 +197,9 @@ def _contract_of_values(member: Any) -> type | None:
 
 
 def _configs(member: Any) -> Mapping[str, type]:
-    """Give the named configs of a contract of forecast.nn: of backbones, of decoders."""
+    """Give the named configs of a contract: of backbones, of decoders, of processes."""
+    if member is Process:
+        return PROCESSES
     if not (isinstance(member, type) and member.__module__.startswith("forecast.nn")):
         return {}
     # Whoever holds such a class has torch imported already.
@@ -209,6 +218,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _lets_choose(member: Any, value: Any) -> bool:
     """Whether a value is a backbone by its name alone, which is as wide as its forecaster finds right."""
+    if member is Process:
+        return False
     from forecast.nn import BACKBONES, Backbone
 
     return member is Backbone and isinstance(value, str) and value in BACKBONES

@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_
 from forecast.evaluation.metrics import DEFAULTS, METRICS
 from forecast.evaluation.plan import Plan
 from forecast.experiment.arguments import canonical
-from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, unknown_datasets
+from forecast.experiment.datasets import Dataset, Gaps, Name, Strict, Whole, unknown_datasets
 from forecast.experiment.faults import ConfigError, Fault, Source, nearest, unknown_key
 from forecast.experiment.forecasters import build_ablations, build_fallback, build_forecasters, build_plan
 from forecast.experiment.levels import check_scored_at, check_with_interval
@@ -24,7 +24,6 @@ from forecast.experiment.variants import Variant, is_suite, variants_of
 from forecast.forecaster import DECILES, Forecaster
 from forecast.frame import Panel
 
-WholeNumber = Annotated[int, Field(strict=True, ge=1)]
 Label = Annotated[str, Field(min_length=1)]
 
 
@@ -96,7 +95,7 @@ class Experiment(FromFile):
     """
 
     datasets: Annotated[list[Dataset], Field(min_length=1)]
-    horizon: WholeNumber
+    horizon: Whole
     gaps: Gaps = "error"
     plan: dict[str, Any]
     seeds: list[Annotated[int, Field(strict=True, ge=0)]] = Field([0], min_length=1)
@@ -110,8 +109,8 @@ class Experiment(FromFile):
     published: list[Published] = Field([])
     ledger: Annotated[bool, Field(strict=True)] = True
     audit: Annotated[bool, Field(strict=True)] = True
-    context_lengths: list[WholeNumber] = Field([])
-    history_lengths: list[WholeNumber] = Field([])
+    context_lengths: list[Whole] = Field([])
+    history_lengths: list[Whole] = Field([])
     _panels: Mapping[str, Panel] | None = PrivateAttr(None)
 
     @classmethod
@@ -237,6 +236,9 @@ def load_experiments(source: Source, *, quick: bool = False) -> list[tuple[str, 
         raise source.error([Fault((), f"an experiment is a mapping with the keys {keys}; got {source.content!r}")])
     if "cost" in source.content:
         raise source.error([Fault(("cost",), "is what an experiment on costs has; `run_costs` runs it", at_key=True)])
+    if "recall" in source.content:
+        told = "is what an experiment on memory has; `run_recalls` runs it"
+        raise source.error([Fault(("recall",), told, at_key=True)])
     faults, found = list(source.faults), []
     for variant in variants_of(source, quick=quick):
         own: list[Fault] = []
@@ -295,7 +297,8 @@ def fault_of(error: Any, schema: type[Strict]) -> Fault:
         inside = {"published": Published}.get(str(field[0]), Dataset)
         return unknown_key(field, list((schema if len(field) == 1 else inside).model_fields))
     if error["type"] == "missing":
-        inside = "needs a `name` of the catalogue or a `file`" if field[0] == "datasets" else "this key is missing"
+        dataset = "needs a `name` of the catalogue, a `file`, or a process, `synthetic`"
+        inside = dataset if field[0] == "datasets" else "this key is missing"
         return Fault(field, inside)
     if error["type"] == "value_error":
         return Fault(field, error["msg"].removeprefix("Value error, "))

@@ -1,19 +1,22 @@
-"""The data sets that a config names: of the catalogue, or files of one's own."""
+"""The data sets that a config names: of the catalogue, files of one's own, or series drawn from a process."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forecast import catalog
+from forecast.experiment.arguments import construct_named
 from forecast.experiment.faults import Fault, nearest
 from forecast.frame import ID, TARGET, TIME, Panel, Roles, check_frame
+from forecast.synthetic import Process
 
 Gaps = Literal["error", "mask", "fill"]
 # A name becomes a folder.
+Whole = Annotated[int, Field(strict=True, ge=1)]
 Name = Annotated[str, Field(pattern=r"^\w[\w .+-]*$", max_length=100)]
 
 
@@ -24,12 +27,14 @@ class Strict(BaseModel):
 
 
 class Dataset(Strict):
-    """A data set of the catalogue, by its name, or a CSV file of one's own.
+    """A data set of the catalogue, by its name, a CSV file of one's own, or series of a process, drawn anew.
 
     Attributes
     ----------
-    name: of the catalogue; of a file any name, its stem where none is given.
+    name: of the catalogue; of a file or a process any name, its stem or its own where none is given.
     file: path of a `.csv` or `.csv.gz` file in long form, relative to the config file.
+    synthetic: a process of `forecast.synthetic`, by its name, or by `type` and its numbers.
+    series, length, seed: of what is drawn from it, as `Process.frame` takes them.
     columns, freq, gaps: as `check_frame` takes them; `gaps` of the experiment holds where none are given here.
     roles: when covariates are known, a mapping as `Roles` takes it; `card` for those that the catalogue tells of a data
         set of its own. None are read where none are given.
@@ -42,6 +47,10 @@ class Dataset(Strict):
 
     name: Name
     file: str | None = None
+    synthetic: str | dict[str, Any] | None = None
+    series: Whole | None = None
+    length: Whole | None = None
+    seed: Annotated[int, Field(strict=True, ge=0)] | None = None
     columns: dict[str, str] = {}
     freq: str | int | None = None
     gaps: Gaps | None = None
@@ -56,7 +65,19 @@ class Dataset(Strict):
             return {"name": given}
         if isinstance(given, Mapping) and isinstance(given.get("file"), str) and "name" not in given:
             return {"name": Path(given["file"]).name.split(".")[0], **given}
+        if isinstance(given, Mapping) and "name" not in given and (drawn := given.get("synthetic")) is not None:
+            name = drawn.get("type") if isinstance(drawn, Mapping) else drawn
+            return {"name": name, **given}
         return given
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.synthetic is None:
+            if told := [name for name in ("series", "length", "seed") if getattr(self, name) is not None]:
+                raise ValueError(f"`{told[0]}` is of series that are drawn: say from which process, `synthetic`")
+        elif told := [name for name in ("file", "columns", "roles", "channels") if getattr(self, name)]:
+            raise ValueError(f"`{told[0]}` does not go with `synthetic`, whose series are `unique_id, ds, y`")
+        return self
 
     @field_validator("roles", mode="before")
     @classmethod
@@ -80,6 +101,8 @@ class Dataset(Strict):
 
     def read(self, folder: Path) -> pd.DataFrame:
         """Read the long frame; a path that is not absolute starts from `folder`. Raises as `load` and `read_csv` do."""
+        if self.synthetic is not None:
+            return self._drawn()
         if self.file is None:
             return catalog.load(self.name)
         ids, stamps = (self.columns.get(column, column) for column in ("unique_id", "ds"))
@@ -87,6 +110,15 @@ class Dataset(Strict):
         if stamps in frame and not pd.api.types.is_integer_dtype(frame[stamps]):
             frame[stamps] = pd.to_datetime(frame[stamps], format="ISO8601")
         return frame
+
+    def _drawn(self) -> pd.DataFrame:
+        """Draw the long frame. Raises ValueError for what is no process."""
+        faults: list[Fault] = []
+        process = construct_named(Process, self.synthetic, ("synthetic",), faults)
+        if process is None:
+            raise ValueError("; ".join(f"`{'.'.join(map(str, one.field))}`: {one.message}" for one in faults))
+        told = {name: getattr(self, name) for name in ("series", "length", "seed")}
+        return process.frame(**{name: value for name, value in told.items() if value is not None})
 
     def panel(self, gaps: Gaps, folder: Path) -> Panel:
         """Read the data through the door; raises what `read` and `check_frame` raise."""
@@ -136,10 +168,13 @@ def _as_channels(frame: pd.DataFrame, card: catalog.Card) -> pd.DataFrame:
 
 
 def unknown_datasets(given: Any) -> list[Fault]:
-    """Give a fault for each name of `datasets`, as the file has them, that the catalogue does not know."""
+    """Give a fault for each of `datasets`, as the file has them, that the catalogue or the processes do not know."""
     faults, known = [], catalog.names()
     for number, one in enumerate(given if isinstance(given, list) else [given]):
         inside = isinstance(one, Mapping)
+        if inside and isinstance(drawn := one.get("synthetic"), str | Mapping):
+            construct_named(Process, drawn, ("datasets", number, "synthetic"), faults)
+            continue
         name = one.get("name") if inside and "file" not in one else one
         if isinstance(name, str) and name not in known:
             field = ("datasets", number, "name") if inside else ("datasets", number)

@@ -122,7 +122,7 @@ def _forecaster_class(
 ) -> type[Forecaster] | None:
     """Give the class named by `type`, which is taken out of the arguments, or else by the label."""
     known = [name for name, kind in vars(baselines).items() if isinstance(kind, type) and not inspect.isabstract(kind)]
-    known = [*sorted(known), "NeuralForecaster", "Calibrated"]
+    known = [*sorted(known), "NeuralForecaster", "Calibrated", "Oracle"]
     named = "type" in arguments
     name = arguments.pop("type", label)
     place = (*field, "type") if named else field

@@ -39,7 +39,7 @@ _WITHOUT_NUMBERS = (
 FREE_TO_CHANGE = (
     *("name", "seeds", "forecasters", "ablations", "fallback", "audit", "context_lengths", "history_lengths"),
     *("metrics", "standardised", "published", "ledger"),
-    *("backbones", "patch_lengths", "lengths"),
+    *("backbones", "patch_lengths", "lengths", "tasks"),
 )
 
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from forecast.insight.gradient_reach import reach_of_gradients, reach_untrained
     from forecast.insight.inspection import inspect
     from forecast.insight.occlusion import occlude
+    from forecast.insight.recall import RecallPlan, longest_solved, recall_curves
     from forecast.insight.receptive_field import effective_receptive_field, field_extent
 
 _HOMES = {
     "CostPlan": "cost",
+    "RecallPlan": "recall",
     "alignments": "alignment",
     "attention_across_series": "attention",
     "attention_by_lag": "attention",
@@ -30,13 +32,16 @@ _HOMES = {
     "field_extent": "receptive_field",
     "gate_timescales": "gates",
     "inspect": "inspection",
+    "longest_solved": "recall",
     "occlude": "occlusion",
     "reach_of_gradients": "gradient_reach",
     "reach_untrained": "gradient_reach",
+    "recall_curves": "recall",
 }
 
 __all__ = [
     "CostPlan",
+    "RecallPlan",
     "alignments",
     "attention_across_series",
     "attention_by_lag",
@@ -47,9 +52,11 @@ __all__ = [
     "field_extent",
     "gate_timescales",
     "inspect",
+    "longest_solved",
     "occlude",
     "reach_of_gradients",
     "reach_untrained",
+    "recall_curves",
 ]
 
 

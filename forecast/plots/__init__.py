@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from forecast.plots.pareto import plot_pareto
     from forecast.plots.pit import plot_pit
     from forecast.plots.ranks import plot_ranks
+    from forecast.plots.recall import plot_recall
     from forecast.plots.receptive_field import plot_receptive_field
     from forecast.plots.skill import plot_skill
     from forecast.plots.skill_by_step import plot_skill_by_step
@@ -66,6 +67,7 @@ _HOMES = {
     "plot_pareto": "pareto",
     "plot_pit": "pit",
     "plot_ranks": "ranks",
+    "plot_recall": "recall",
     "plot_receptive_field": "receptive_field",
     "plot_skill": "skill",
     "plot_skill_by_context": "context",
@@ -101,6 +103,7 @@ __all__ = [
     "plot_pareto",
     "plot_pit",
     "plot_ranks",
+    "plot_recall",
     "plot_receptive_field",
     "plot_skill",
     "plot_skill_by_context",

@@ -52,7 +52,7 @@ def faults(path):
             "1:21: datasets.1: unknown data set 'nyc_taxy'; did you mean 'nyc_taxi'",
         ),
         ("nyc_weather", "{fil: a.csv}", "1:12: datasets.fil: unknown key; did you mean 'file'?"),
-        ("nyc_weather", "{gaps: mask}", "1:11: datasets.name: needs a `name` of the catalogue or a `file`"),
+        ("nyc_weather", "{gaps: mask}", "1:11: datasets.name: needs a `name` of the catalogue, a `file`"),
         ("nyc_weather", "[weather, weather]", "1:11: datasets: 'weather' comes twice; give each once"),
         ("seeds: [0, 1]", "seeds: [0, 0]", "5:8: seeds: 0 comes twice; give each once"),
         ("seeds: [0, 1]", "seeds: [0, one]", "5:12: seeds.1: should be a whole number; got 'one'"),
