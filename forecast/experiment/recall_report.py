@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -27,7 +28,12 @@ _CAPTION = (
 
 def figures(recalls: pd.DataFrame, solved: float) -> Drawn:
     """Draw the error against the length, a panel for each task."""
-    return {"recall": (_CAPTION, plot_recall(recalls.assign(task=recalls["task"].map(TITLES)), solved=solved))}
+    return {
+        "recall": (
+            _CAPTION,
+            plot_recall(recalls.assign(task=[TITLES[task] for task in recalls["task"]]), solved=solved),
+        )
+    }
 
 
 def write_recall_report(
@@ -69,15 +75,15 @@ def told(solved: pd.DataFrame) -> list[str]:
     """Say how long the tasks are that each backbone has solved, in a sentence for each task, best first."""
     sentences = []
     for task in solved["task"].unique():
-        here = solved[solved["task"] == task]
+        here = pd.DataFrame(solved[solved["task"] == task])
         parts = []
         for length in sorted(set(here["by_all"].tolist()), reverse=True):
             names = ", ".join(here.loc[here["by_all"] == length, "backbone"])
             parts.append(f"{names} up to {length:,}" if length else f"{names} at no length")
-        seeds = "" if int(here["seeds"].max()) == 1 else " with every seed"
+        seeds = "" if max(here["seeds"].tolist()) == 1 else " with every seed"
         title = TITLES[task].capitalize()
         sentences.append(
-            f"{title}, asked up to a length of {here['longest'].max():,}: solved{seeds} by {'; '.join(parts)}."
+            f"{title}, asked up to a length of {max(here['longest'].tolist()):,}: solved{seeds} by {'; '.join(parts)}."
         )
     return sentences
 
@@ -111,13 +117,13 @@ def _task(recalls: pd.DataFrame, solved: pd.DataFrame, task: str) -> Row:
 
 def _cell(rows: pd.DataFrame) -> Row:
     """Give what a table says of all seeds at one length."""
-    trained = rows[rows["left_out"] == ""]
+    trained = pd.DataFrame(rows[rows["left_out"] == ""])
     if trained.empty:
-        return {"error": "–", "solved": False, "how": ""}
+        return {"error": "–", "solved": False, "how": []}
     solved = bool(trained["solved"].astype(bool).all()) and len(trained) == len(rows)
-    steps = f"{trained['steps'].median():,.0f} steps"
-    how = f"{steps}, {short(trained['seconds'].median())}\N{NO-BREAK SPACE}s"
-    return {"error": percent(trained["error"].median(), sign=""), "solved": solved, "how": how}
+    steps, seconds, error = (median(trained[name].tolist()) for name in ("steps", "seconds", "error"))
+    how = [f"{steps:,.0f} steps", f"{short(seconds)}\N{NO-BREAK SPACE}s"]
+    return {"error": percent(error, sign=""), "solved": solved, "how": how}
 
 
 def _published(row: Row) -> Row:
@@ -127,8 +133,8 @@ def _published(row: Row) -> Row:
         "length": f"{row['length']:,}",
         "name": row["name"],
         "parameters": number(row["parameters"], 0),
-        "loss": f"{row['loss']:.2g}",
-        "error": f"{100 * row['error']:.2g}\N{NO-BREAK SPACE}%",
+        "loss": f"{row['loss']:.3g}",
+        "error": f"{100 * row['error']:.3g}\N{NO-BREAK SPACE}%",
         "source": row["source"],
     }
 

@@ -6,6 +6,7 @@ room enough, and gradients that never reach back to what has to be put there. B 
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -155,10 +156,9 @@ def longest_solved(recalls: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for _, curve in recalls.groupby(_CURVE, sort=False):
-        solved = curve[curve["solved"].astype(bool)].groupby("length")["seed"].nunique()
-        seeds = curve["seed"].nunique()
-        most = [max((int(one) for one in solved.index[solved >= needed]), default=0) for needed in (seeds, 1)]
-        last = curve.loc[curve["length"].astype(int).idxmax()]
+        seeds, last = len(set(curve["seed"])), curve.sort_values(by=["length"]).iloc[-1]
+        counts = Counter(length for length, solved in zip(curve["length"], curve["solved"], strict=True) if solved)
+        most = [max((int(one) for one in counts if counts[one] >= needed), default=0) for needed in (seeds, 1)]
         rows.append((*curve[_CURVE].iloc[0], *most, seeds, int(last["length"]), int(last["parameters"])))
     return pd.DataFrame(rows, columns=[*_CURVE, "by_all", "by_some", "seeds", "longest", "parameters"])
 

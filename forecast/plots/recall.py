@@ -29,6 +29,7 @@ def plot_recall(recalls: Any, *, solved: float = 0.05, ax: Axes | Iterable[Axes]
     table = as_pandas(recalls, "recalls")
     check_columns(table, "recalls", _NEEDED)
     tasks = table["task"].unique().tolist()
+    lengths = sorted(set(table["length"].tolist()))
     styles = line_styles(dict(zip(table["backbone"], table["family"], strict=True)))
     with look():
         size = (5.2 * len(tasks), max(3.6, line_height(len(styles))))
@@ -39,7 +40,7 @@ def plot_recall(recalls: Any, *, solved: float = 0.05, ax: Axes | Iterable[Axes]
             panel.set_title(task)
             panel.set_xlabel("length (tokens)")
             named.append((panel, _lines(panel, rows, styles)))
-            _scales(panel, sorted(set(rows["length"].tolist())), solved)
+            _scales(panel, lengths, solved)
         axes[0].set_ylabel("error, as a share of that without memory")
         if ax is None:
             figure.draw_without_rendering()  # names are spread over the heights that the panels really get
@@ -51,7 +52,7 @@ def plot_recall(recalls: Any, *, solved: float = 0.05, ax: Axes | Iterable[Axes]
 def _lines(ax: Axes, rows: pd.DataFrame, styles: dict[str, dict]) -> dict[str, float]:
     """Draw the lines of a task; give where each ends."""
     ends: dict[str, float] = {}
-    last = rows["length"].max()
+    last = max(rows["length"].tolist())
     for name, curve in rows.groupby("backbone", sort=False):
         trained = pd.DataFrame(curve[curve["left_out"] == ""]).sort_values(by=["length"], kind="stable")
         if trained.empty:
@@ -61,7 +62,7 @@ def _lines(ax: Axes, rows: pd.DataFrame, styles: dict[str, dict]) -> dict[str, f
         x, y = middle.index.to_numpy(dtype=float), middle.to_numpy(dtype=float)
         style = styles[str(name)]
         ax.plot(x, y, **style, marker="o", markersize=4, label=str(name))
-        if trained["seed"].nunique() > 1:
+        if len(set(trained["seed"])) > 1:
             look_of = {"color": style["color"], "alpha": 0.5, "markersize": 2.5, "label": "_seeds"}
             ax.plot(trained["length"], trained["shown"], "o", **look_of)
         if x[-1] < last:
@@ -80,11 +81,11 @@ def _scales(ax: Axes, lengths: list[int], solved: float) -> None:
         ax.axhline(height, color=FAINT, linewidth=1.2, zorder=0, label=f"_{meaning}")
         place = {"xytext": (2, 3), "textcoords": "offset points", "fontsize": 7.5, "color": MUTED}
         ax.annotate(meaning, (0, height), xycoords=("axes fraction", "data"), **place)
+    ax.set_xlim(lengths[0] / 1.15, lengths[-1] * 1.15)
     ax.xaxis.set_major_locator(FixedLocator(lengths))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.margins(x=0.04)
     ax.grid(axis="y", color=FAINT, linewidth=0.4)

@@ -11,6 +11,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 
+_SYMBOLS = 8  # of the copy task; the next kind is the blank, and the last the signal
+
+
 class Examples(NamedTuple):
     """What is read, (B, N, C) float32, and what is to be said after the last K tokens, (B, K)."""
 
@@ -73,7 +76,7 @@ class Copy(Task):
     has a cross-entropy of ln 8.
     """
 
-    channels, asked, symbols, memoryless = 10, 10, 8, math.log(8)
+    channels, asked, symbols, memoryless = _SYMBOLS + 2, 10, _SYMBOLS, math.log(_SYMBOLS)
 
     def tokens(self, length: int) -> int:
         """Give the length with the ten symbols and the ten tokens that ask for them."""
@@ -81,10 +84,10 @@ class Copy(Task):
 
     def draw(self, rng: np.random.Generator, count: int, length: int) -> Examples:
         """Draw symbols, one channel for each kind, the blank and the signal; the answers are (B, 10) int64."""
-        symbols = rng.integers(self.symbols, size=(count, self.asked))
-        read = np.full((count, self.tokens(length)), self.symbols)
+        symbols = rng.integers(_SYMBOLS, size=(count, self.asked))
+        read = np.full((count, self.tokens(length)), _SYMBOLS)
         read[:, : self.asked] = symbols
-        read[:, -self.asked - 1 :] = self.symbols + 1
+        read[:, -self.asked - 1 :] = _SYMBOLS + 1
         return Examples(np.eye(self.channels, dtype="float32")[read], symbols)
 
 
