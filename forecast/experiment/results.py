@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -28,6 +28,7 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.ablations import ABLATIONS, ablation_table, labels_in
 from forecast.experiment.audits import audits_in, failed_in, write_audits
+from forecast.experiment.cells import CELLS, Row, cell_rows, joined_ledger
 from forecast.experiment.published import KEYS, beside
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
 from forecast.experiment.setting import facts_of, read_folds, read_history, write_table
@@ -38,9 +39,7 @@ from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
 if TYPE_CHECKING:
     from forecast.experiment.pictures import Picture
 
-CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
 _BEATS = ["win_rate", "win_low", "win_high"]
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
 
     note = store.experiment()
     config, works = note["config"], note.get("beside", ())
-    cells, settled = _cells(store, note), note.get("settled", {})
+    cells, settled = cell_rows(store, note), note.get("settled", {})
     trials = trial_table(store, note.get("before", ()))
     curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
     ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
@@ -125,7 +124,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
         lost = [cell for cell in here if cell["status"] != "done"]
         if not compared:  # what the regime has to do first is not finished
             continue
-        ledger, audits[dataset] = _ledger(store, compared), audits_in(store, works, dataset)
+        ledger, audits[dataset] = joined_ledger(store, compared), audits_in(store, works, dataset)
         told = settled.get(dataset, {})
         regimes[dataset] = " ".join(sentences(told, ledger)) if told else "not told"
         metrics = {} if ledger is None else metrics_of(store, config, dataset, ledger)
@@ -233,38 +232,14 @@ def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFr
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(columns))
 
 
-def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
-    rows = []
-    for cell in note["cells"]:
-        error = store.read_error(cell["key"])
-        first, last = cell["folds"][0] + 1, cell["folds"][-1] + 1
-        rows.append(
-            {
-                "context_length": None,
-                **cell,
-                "horizon": note["config"]["horizon"],
-                "folds": str(first) if first == last else f"{first} to {last}",
-                "status": "failed" if error else "done" if store.is_done(cell["key"]) else "unfinished",
-                "error": f"{error['type']}: {error['message']}" if error else "",
-                "traceback": error["traceback"] if error else "",
-            }
-        )
-    return rows
-
-
-def _ledger(store: Store, cells: Sequence[Row]) -> Ledger | None:
-    """Join the cells of all forecasters and seeds that got through all folds: only they can be compared."""
-    lost = {(cell["forecaster"], cell["seed"]) for cell in cells if cell["status"] != "done"}
-    parts = [store.read(cell["key"]) for cell in cells if (cell["forecaster"], cell["seed"]) not in lost]
-    return Ledger.concat(parts) if parts else None
-
-
 def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) -> pd.DataFrame:
     """Give skill by context length, of what got through all folds; no row without a sweep or a baseline."""
     if BASELINE not in ledger.forecasters:
         return pd.DataFrame(columns=CONTEXTS)
     lengths = sorted({cell["context_length"] for cell in cells if cell["context_length"] is not None})
-    swept = {length: _ledger(store, [cell for cell in cells if cell["context_length"] == length]) for length in lengths}
+    swept = {
+        length: joined_ledger(store, [cell for cell in cells if cell["context_length"] == length]) for length in lengths
+    }
     return skill_by_context(
         {length: one for length, one in swept.items() if one is not None}, ledger, BASELINE, dataset
     )

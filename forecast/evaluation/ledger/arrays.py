@@ -1,4 +1,4 @@
-"""The arrays of a file that `np.savez` wrote: a small one is read; a large one is mapped, and memory may drop it again."""
+"""The arrays of a file of `np.savez`: a small one is read; a large one is mapped, and memory may drop it again."""
 
 import io
 import struct
