@@ -225,6 +225,20 @@ class Store:
         """Remove a file or folder of results, if it is there."""
         remove(self.folder / name)
 
+    def discard(self, path: Path) -> None:
+        """Remove a file or folder in one step: whoever ends the process, what is left of it is cleared away later.
+
+        Raises StoreError where it cannot be removed.
+        """
+        aside = path if path.name.startswith(UNFINISHED) else self.folder / f"{UNFINISHED}{path.name}"
+        try:
+            path.rename(aside)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be removed: {error.strerror or error}") from error
+        remove(aside)
+        if aside.exists():
+            raise StoreError(f"{path} cannot be removed: not all of it may be deleted; look at {aside}")
+
 
 def differing(there: Any, here: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Give each key in which two configs differ, with both values."""
