@@ -48,3 +48,23 @@ def joined_ledger(store: Store, cells: Sequence[Row]) -> Ledger | None:
     lost = {(cell["forecaster"], cell["seed"]) for cell in cells if cell["status"] != "done"}
     keys = [cell["key"] for cell in cells if (cell["forecaster"], cell["seed"]) not in lost]
     return store.read(*keys) if keys else None
+
+
+def failure_of(cell: Row) -> Row:
+    """Give what a report tells of a cell that failed."""
+    # One line: the traceback may end with notes.
+    told = " ".join(cell["error"].split())
+    where = {name: cell[name] for name in ("forecaster", "seed", "folds")}
+    if cell["context_length"] is not None:
+        where["context"] = cell["context_length"]
+    return {**where, "traceback": told}
+
+
+def left_out(cells: Sequence[Row]) -> list[str]:
+    """Say who is not compared, since some of their cells, which these are, are not done."""
+    runs = dict.fromkeys((cell["forecaster"], cell["seed"], cell["context_length"]) for cell in cells)
+    return [
+        f"{name}, seed {seed}{'' if context is None else f', with a context of {context}'}: left out, since not all of "
+        "its folds are there (see cells.csv)."
+        for name, seed, context in runs
+    ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ from forecast.evaluation.effects import is_crossed
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.ablations import labels_in
+from forecast.experiment.store import Store
 from forecast.experiment.thinning import thinned
 from forecast.experiment.verdict import BASELINE
 from forecast.plots.staleness import ages
+from forecast.plots.style import look
 
 _LEVELS = (0.1, 0.9)
 _BY_POINT = (
@@ -64,6 +67,15 @@ def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
         return drawn
     told = f" Drawn from one of every {every} cutoffs."
     return [one._replace(caption=one.caption + told) if one.name in _BY_POINT else one for one in drawn]
+
+
+def write_pictures(store: Store, dataset: str, drawn: Sequence[Picture]) -> None:
+    """Write pictures into the folder of results, as PNG."""
+    with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        path.mkdir()
+        for name, _, figure in drawn:
+            figure.savefig(path / f"{name}.png")
 
 
 def _of_skill(ledger: Ledger, few: Ledger, given: Drawn) -> Iterator[Picture]:

@@ -15,11 +15,9 @@
 - and what `setting` holds
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -28,18 +26,14 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.ablations import ABLATIONS, ablation_table, labels_in
 from forecast.experiment.audits import audits_in, failed_in, write_audits
-from forecast.experiment.cells import CELLS, Row, cell_rows, joined_ledger
+from forecast.experiment.cells import CELLS, Row, cell_rows, failure_of, joined_ledger, left_out
 from forecast.experiment.published import KEYS, beside
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
 from forecast.experiment.setting import facts_of, read_folds, read_history, write_table
 from forecast.experiment.store import Store
 from forecast.experiment.summary import BASELINE, SUMMARY, metrics_of, summary_of
 from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
-
-if TYPE_CHECKING:
-    from forecast.experiment.pictures import Picture
-
-_BEATS = ["win_rate", "win_low", "win_high"]
+from forecast.experiment.tables import by_dataset, joined, standing_tables
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
     Without `page` pictures and report, which take most of the time, are left out.
     """
     # Here, since they draw: whoever asks what an experiment is does without matplotlib.
-    from forecast.experiment.pictures import Drawn, pictures
+    from forecast.experiment.pictures import Drawn, pictures, write_pictures
     from forecast.experiment.report import Chapter, write_report
     from forecast.experiment.verdict import judged, verdict
 
@@ -155,8 +149,8 @@ def publish(store: Store, *, page: bool = True) -> Results:
                 folds,
                 {"dataset": dataset, "horizon": config["horizon"], "regime": regimes[dataset]}
                 | facts_of(store, note, folds, dataset),
-                failures=[_failure(cell) for cell in lost if cell["status"] == "failed"],
-                not_tested=_left_out(lost),
+                failures=[failure_of(cell) for cell in lost if cell["status"] == "failed"],
+                not_tested=left_out(lost),
                 found=found[dataset],
                 audits=audits[dataset],
                 regime=regime,
@@ -171,19 +165,19 @@ def publish(store: Store, *, page: bool = True) -> Results:
         )
     results = Results(
         folder=store.folder,
-        summary=_joined(summaries, SUMMARY),
+        summary=joined(summaries, SUMMARY),
         cells=pd.DataFrame(cells, columns=CELLS).astype({"context_length": "Int64"}),
         ledgers=ledgers,
         verdicts=verdicts,
         standings=found,
         audits=audits,
-        published=_joined(quoted, KEYS),
+        published=joined(quoted, KEYS),
         regimes=regimes,
         budgets=budget_table(settled, ledgers),
         trials=trials,
-        contexts=_joined(contexts, CONTEXTS),
-        costs=_by_dataset(dict(zip(ledgers, costs, strict=True))),
-        ablations=_joined(ablations, ABLATIONS),
+        contexts=joined(contexts, CONTEXTS),
+        costs=by_dataset(dict(zip(ledgers, costs, strict=True))),
+        ablations=joined(ablations, ABLATIONS),
     )
     _write_tables(store, results, curves)
     report = store.folder / "report.html"
@@ -191,7 +185,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}")
         for dataset, chapter in zip(ledgers, chapters, strict=True):
-            _write_plots(store, dataset, chapter.drawn or ())
+            write_pictures(store, dataset, chapter.drawn or ())
     else:
         report.unlink(missing_ok=True)
     return results
@@ -199,37 +193,18 @@ def publish(store: Store, *, page: bool = True) -> Results:
 
 def _write_tables(store: Store, results: Results, curves: pd.DataFrame) -> None:
     """Write all tables; those of what was not asked for are not written."""
-    pairs = _by_dataset({name: one.pairs for name, one in results.standings.items()})
     audited = write_audits(store, results.audits)
     tables = {
         "summary.csv": results.summary,
         "cells.csv": results.cells,
         "budgets.csv": results.budgets,
-        "comparison.csv": _by_dataset({name: one.skill for name, one in results.standings.items()}),
-        "pairs.csv": pairs.drop(columns=_BEATS, errors="ignore"),
-        "win_rates.csv": pairs.reindex(columns=["dataset", "forecaster", "opponent", *_BEATS]),
+        **standing_tables(results.standings),
     }
     asked = {"audits.csv": audited, "trials.csv": results.trials, "tuning.csv": curves}
     asked |= {"published.csv": results.published, "contexts.csv": results.contexts, "costs.csv": results.costs}
     asked |= {"ablations.csv": results.ablations}
     for name, table in {**tables, **{name: table for name, table in asked.items() if len(table)}}.items():
         write_table(store, name, table)
-
-
-def _by_dataset(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join tables, the data set in the first column."""
-    parts = []
-    for name, table in tables.items():
-        if len(table):
-            parts.append(table.copy())
-            parts[-1].insert(0, "dataset", name)
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
-
-
-def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Join tables that have rows; of none, give one of these columns."""
-    parts = [table for table in tables if len(table)]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(columns))
 
 
 def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) -> pd.DataFrame:
@@ -243,31 +218,3 @@ def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) 
     return skill_by_context(
         {length: one for length, one in swept.items() if one is not None}, ledger, BASELINE, dataset
     )
-
-
-def _write_plots(store: Store, dataset: str, drawn: "Sequence[Picture]") -> None:
-    from forecast.plots.style import look
-
-    with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        path.mkdir()
-        for name, _, figure in drawn:
-            figure.savefig(path / f"{name}.png")
-
-
-def _failure(cell: Row) -> Row:
-    # The report tells one line of a failure; the traceback may end with notes.
-    told = " ".join(cell["error"].split())
-    where = {name: cell[name] for name in ("forecaster", "seed", "folds")}
-    if cell["context_length"] is not None:
-        where["context"] = cell["context_length"]
-    return {**where, "traceback": told}
-
-
-def _left_out(cells: Sequence[Row]) -> list[str]:
-    runs = dict.fromkeys((cell["forecaster"], cell["seed"], cell["context_length"]) for cell in cells)
-    return [
-        f"{name}, seed {seed}{'' if context is None else f', with a context of {context}'}: left out, since not all of "
-        "its folds are there (see cells.csv)."
-        for name, seed, context in runs
-    ]

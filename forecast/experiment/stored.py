@@ -13,7 +13,7 @@ import pandas as pd
 
 from forecast.experiment.cells import cell_rows, outcome
 from forecast.experiment.costs import KIND
-from forecast.experiment.store import Store, StoreError
+from forecast.experiment.store import Store, StoreError, read_json
 from forecast.experiment.suite import holds_suite, suite_note
 
 LISTED = (
@@ -72,6 +72,35 @@ def list_results(folder: str | Path = "results") -> pd.DataFrame:
     table = pd.DataFrame([{"folder": place, **row} for place, row in rows.items()], columns=list(LISTED))
     table["written"] = pd.to_datetime(table["written"], unit="s", utc=True).dt.floor("s")
     return table.astype(dict.fromkeys((*_COUNTS, "bytes", "format"), "Int64"))
+
+
+def facts_of(folder: str | Path) -> dict[str, str]:
+    """Say what an experiment is: its data, plan and forecasters, or what it measures; hashes, and where the report is.
+
+    Raises StoreError where the folder is not that of an experiment.
+    """
+    folder = Path(folder)
+    note = Store(folder).experiment()
+    config = note["config"]
+    facts = {"experiment": str(config.get("name", "")), "folder": str(folder)}
+    if is_on_costs(note):
+        facts |= {"costs of": ", ".join(config["backbones"]), "lengths": ", ".join(map(str, config["lengths"]))}
+    else:
+        facts |= {
+            "data sets": ", ".join(datasets_of(note)),
+            "horizon": str(config["horizon"]),
+            "plan": ", ".join(f"{name} {value}" for name, value in config["plan"].items() if value is not None),
+            "regime": str(config.get("regime", {}).get("type", "")),
+            "forecasters": ", ".join(config["forecasters"]),
+            "seeds": ", ".join(map(str, config["seeds"])),
+        }
+        for name, of in _hashes(folder).items():
+            facts[f"hashes of {name}"] = f"data {of['data'][:12]}, plan {of['plan'][:12]}"
+    facts["config hash"] = str(note.get("hash", ""))[:12]
+    facts["written by"] = f"foretell {note.get('foretell', 'of old')}, format {note.get('format', 1)}"
+    if (report := folder / "report.html").is_file():
+        facts["report"] = str(report)
+    return facts
 
 
 def cell_table(folder: str | Path, *, check: bool = False) -> pd.DataFrame:
@@ -151,6 +180,14 @@ def _of_suite(suite: Path, folder: str | Path) -> dict[str, dict[str, Any]]:
         for label in note["experiments"]
         if label not in begun
     }
+
+
+def _hashes(folder: Path) -> dict[str, dict[str, Any]]:
+    """Give the facts of each data set; nothing where a run was stopped before it knew them."""
+    try:
+        return read_json(folder / "setting.json")
+    except FileNotFoundError:
+        return {}
 
 
 def _extent(folder: Path) -> tuple[int, float]:

@@ -113,9 +113,9 @@ def config(data, tmp_path):
 @pytest.fixture
 def unplotted(monkeypatch):
     """Leave out the files of plots; the report still draws its own."""
-    from forecast.experiment import results
+    from forecast.experiment import pictures
 
-    monkeypatch.setattr(results, "_write_plots", lambda *given: None)
+    monkeypatch.setattr(pictures, "write_pictures", lambda *given: None)
 
 
 @pytest.fixture
