@@ -55,9 +55,9 @@ def write(folder, horizon=3, forecasters="{SeasonalNaive: , Drift: }", plan="{n_
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave out the plots and the report, which take most of the time of a small run."""
-    from forecast.experiment import report, results
+    from forecast.experiment import pictures, report
 
-    monkeypatch.setattr(results, "_write_plots", lambda *given: None)
+    monkeypatch.setattr(pictures, "write_pictures", lambda *given: None)
     monkeypatch.setattr(report, "write_report", lambda path, chapters, title: path.write_text(title))
 
 

@@ -13,6 +13,7 @@ from forecast.cli.audit import audit
 from forecast.cli.backtest import backtest
 from forecast.cli.experiments import datasets, inspect, report, run
 from forecast.cli.predict import predict
+from forecast.cli.results import compare, export, gc, ls, show
 
 app = typer.Typer(
     help="Neural time-series forecasting: latent state against direct prediction, compared honestly.",
@@ -60,5 +61,11 @@ def _flowing(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-for _command in (predict, backtest, audit, run, report, inspect, datasets):
-    app.command(help=_flowing(str(_command.__doc__)))(_command)
+_results = typer.Typer(help="What folders of results hold, what may go, all of it as a table.", no_args_is_help=True)
+for _group, _commands in (
+    (app, (predict, backtest, audit, run, report, compare, inspect, datasets)),
+    (_results, (ls, show, gc, export)),
+):
+    for _command in _commands:
+        _group.command(help=_flowing(str(_command.__doc__)))(_command)
+app.add_typer(_results, name="results")

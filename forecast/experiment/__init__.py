@@ -4,16 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from forecast.experiment.clearing import clear_results
     from forecast.experiment.config import Experiment, load_experiment
     from forecast.experiment.cost_results import CostResults
     from forecast.experiment.costs import CostExperiment, load_costs, rebuild_costs, run_costs
     from forecast.experiment.engine import Engine, Local, Ray
+    from forecast.experiment.exporting import Exported, export_forecasts
     from forecast.experiment.faults import ConfigError
     from forecast.experiment.recall_results import RecallResults
     from forecast.experiment.recalls import RecallExperiment, load_recalls, rebuild_recalls, run_recalls
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
+    from forecast.experiment.side_by_side import SideBySide, compare_results
     from forecast.experiment.store import StoreError
+    from forecast.experiment.stored import beside_table, cell_table, list_results
     from forecast.experiment.suite import Suite, SuiteResults, load_suite, rebuild_suite, run_suite
 
 _HOMES = {
@@ -22,14 +26,22 @@ _HOMES = {
     "CostResults": "cost_results",
     "Engine": "engine",
     "Experiment": "config",
+    "Exported": "exporting",
     "Local": "engine",
     "Ray": "engine",
     "RecallExperiment": "recalls",
     "RecallResults": "recall_results",
     "Results": "results",
+    "SideBySide": "side_by_side",
     "StoreError": "store",
     "Suite": "suite",
     "SuiteResults": "suite",
+    "beside_table": "stored",
+    "cell_table": "stored",
+    "clear_results": "clearing",
+    "compare_results": "side_by_side",
+    "export_forecasts": "exporting",
+    "list_results": "stored",
     "load_costs": "costs",
     "load_experiment": "config",
     "load_recalls": "recalls",
@@ -50,14 +62,22 @@ __all__ = [
     "CostResults",
     "Engine",
     "Experiment",
+    "Exported",
     "Local",
     "Ray",
     "RecallExperiment",
     "RecallResults",
     "Results",
+    "SideBySide",
     "StoreError",
     "Suite",
     "SuiteResults",
+    "beside_table",
+    "cell_table",
+    "clear_results",
+    "compare_results",
+    "export_forecasts",
+    "list_results",
     "load_costs",
     "load_experiment",
     "load_recalls",

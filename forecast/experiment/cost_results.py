@@ -11,16 +11,15 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from forecast.experiment.cells import Row, outcome
 from forecast.experiment.costs import Point
 from forecast.experiment.protocol import protocol
 from forecast.experiment.store import Store
 
 CELLS = ["backbone", "patch_length", "length", "status", "error", "traceback", "key"]
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def publish(store: Store) -> CostResults:
     from forecast.plots.style import look
 
     note = store.experiment()
-    cells = [_cell(store, cell) for cell in note["cells"]]
+    cells = [{**cell, **outcome(store, cell["key"])} for cell in note["cells"]]
     tables = [Point.read(store.folder_of(cell["key"])).table for cell in cells if cell["status"] == "done"]
     costs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
     powers, table = cost_powers(costs), pd.DataFrame(cells, columns=CELLS)
@@ -89,13 +88,3 @@ def publish(store: Store) -> CostResults:
     else:
         report.unlink(missing_ok=True)
     return CostResults(store.folder, costs, powers, table)
-
-
-def _cell(store: Store, cell: Row) -> Row:
-    error = store.read_error(cell["key"])
-    return {
-        **cell,
-        "status": "failed" if error else "done" if store.is_done(cell["key"]) else "unfinished",
-        "error": f"{error['type']}: {error['message']}" if error else "",
-        "traceback": error["traceback"] if error else "",
-    }

@@ -17,7 +17,7 @@ from forecast.experiment.store import Store
 from forecast.experiment.summary import BASELINE
 
 _TABLES = ("leaders.csv", "data_set_pairs.csv", "contrasts.csv")
-_PLOTS = "plots/together"
+_TOGETHER = "data_sets_together"  # in place of a data set
 
 
 def write_grid(store: Store, grid: Grid | None, *, page: bool = True) -> dict[str, Any] | None:
@@ -32,10 +32,10 @@ def write_grid(store: Store, grid: Grid | None, *, page: bool = True) -> dict[st
         else:
             write_table(store, name, table)
     if grid is None or not page:
-        store.remove(_PLOTS)
+        store.remove(f"plots/{_TOGETHER}")
         return None
     drawn = grid_pictures(grid)
-    write_pictures(store, _PLOTS, drawn)
+    write_pictures(store, _TOGETHER, drawn)
     return grid_section(grid, drawn)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,15 +56,6 @@ def embedded(picture: Picture, prefix: str) -> dict[str, Any]:
     return {"name": picture.name, "caption": picture.caption, "svg": Markup(svg)}
 
 
-def write_pictures(store: Store, folder: str, drawn: Iterable[Picture]) -> None:
-    """Write pictures as PNG to a folder of results, in place of those that are there."""
-    with store.replacing(folder) as path, look(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        path.mkdir()
-        for name, _, figure in drawn:
-            figure.savefig(path / f"{name}.png")
-
-
 def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
     """Draw all that there is, in the order of the page; what is drawn point by point from so many as can be seen.
 
@@ -84,6 +75,15 @@ def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
         return drawn
     told = f" Drawn from one of every {every} cutoffs."
     return [one._replace(caption=one.caption + told) if one.name in _BY_POINT else one for one in drawn]
+
+
+def write_pictures(store: Store, dataset: str, drawn: Sequence[Picture]) -> None:
+    """Write pictures into the folder of results, as PNG."""
+    with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        path.mkdir()
+        for name, _, figure in drawn:
+            figure.savefig(path / f"{name}.png")
 
 
 def _of_skill(ledger: Ledger, few: Ledger, given: Drawn) -> Iterator[Picture]:

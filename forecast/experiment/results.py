@@ -9,7 +9,7 @@
 - trials.csv, tuning.csv: of a search, each trial, and the error of the best of so many
 - contexts.csv, costs.csv: skill by context length, and cost by history, where they were asked for
 - ablations.csv: by how much the error changes with each exchange of a part, with intervals, where it was asked for
-- leaders.csv, data_set_pairs.csv, contrasts.csv, plots/together/: what several data sets say together, where there are
+- leaders.csv, data_set_pairs.csv, contrasts.csv, plots/data_sets_together/: what several data sets say, if there are
 - ledger/<dataset>/: every forecast with what came true, unless the config leaves it out
 - plots/<dataset>/: the plots of the report, as PNG
 - report.html: the one page to read
@@ -19,7 +19,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -28,6 +27,7 @@ from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import Standings
 from forecast.experiment.ablations import ABLATIONS, ablation_table, labels_in
 from forecast.experiment.audits import audits_in, failed_in, write_audits
+from forecast.experiment.cells import CELLS, Row, cell_rows, failure_of, joined_ledger, left_out
 from forecast.experiment.grid import CONTRASTS, contrasts_of, grid_of
 from forecast.experiment.published import KEYS, beside
 from forecast.experiment.regimes.account import budget_table, sentences, trial_table, tuning_curves
@@ -35,10 +35,7 @@ from forecast.experiment.setting import facts_of, read_folds, read_history, writ
 from forecast.experiment.store import Store
 from forecast.experiment.summary import BASELINE, SUMMARY, metrics_of, summary_of
 from forecast.experiment.sweeps import CONTEXTS, costs_in, skill_by_context
-
-CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
-_BEATS = ["win_rate", "win_low", "win_high"]
-Row = dict[str, Any]
+from forecast.experiment.tables import by_dataset, joined, standing_tables
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
 
     note = store.experiment()
     config, works = note["config"], note.get("beside", ())
-    cells, settled = _cells(store, note), note.get("settled", {})
+    cells, settled = cell_rows(store, note), note.get("settled", {})
     trials = trial_table(store, note.get("before", ()))
     curves = tuning_curves(trials, settled, {cell["forecaster"]: cell["family"] for cell in cells})
     ledgers, summaries, chapters, verdicts, regimes = {}, [], [], {}, {}
@@ -133,7 +130,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
         lost = [cell for cell in here if cell["status"] != "done"]
         if not compared:  # what the regime has to do first is not finished
             continue
-        ledger, audits[dataset] = _ledger(store, compared), audits_in(store, works, dataset)
+        ledger, audits[dataset] = joined_ledger(store, compared), audits_in(store, works, dataset)
         told = settled.get(dataset, {})
         regimes[dataset] = " ".join(sentences(told, ledger)) if told else "not told"
         metrics = {} if ledger is None else metrics_of(store, config, dataset, ledger)
@@ -165,8 +162,8 @@ def publish(store: Store, *, page: bool = True) -> Results:
                 folds,
                 {"dataset": dataset, "horizon": config["horizon"], "regime": regimes[dataset]}
                 | facts_of(store, note, folds, dataset),
-                failures=[_failure(cell) for cell in lost if cell["status"] == "failed"],
-                not_tested=_left_out(lost),
+                failures=[failure_of(cell) for cell in lost if cell["status"] == "failed"],
+                not_tested=left_out(lost),
                 found=found[dataset],
                 audits=audits[dataset],
                 regime=regime,
@@ -181,20 +178,20 @@ def publish(store: Store, *, page: bool = True) -> Results:
         )
     results = Results(
         folder=store.folder,
-        summary=_joined(summaries, SUMMARY),
+        summary=joined(summaries, SUMMARY),
         cells=pd.DataFrame(cells, columns=CELLS).astype({"context_length": "Int64"}),
         ledgers=ledgers,
         verdicts=verdicts,
         standings=found,
         audits=audits,
-        published=_joined(quoted, KEYS),
+        published=joined(quoted, KEYS),
         regimes=regimes,
         budgets=budget_table(settled, ledgers),
         trials=trials,
-        contexts=_joined(contexts, CONTEXTS),
-        costs=_by_dataset(dict(zip(ledgers, costs, strict=True))),
-        ablations=_joined(ablations, ABLATIONS),
-        contrasts=_joined(contrasts, CONTRASTS),
+        contexts=joined(contexts, CONTEXTS),
+        costs=by_dataset(dict(zip(ledgers, costs, strict=True))),
+        ablations=joined(ablations, ABLATIONS),
+        contrasts=joined(contrasts, CONTRASTS),
     )
     _write_tables(store, results, curves)
     together = write_grid(store, grid_of(results.compared, results.contrasts), page=page)
@@ -203,7 +200,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}", together=together)
         for dataset, chapter in zip(ledgers, chapters, strict=True):
-            write_pictures(store, f"plots/{dataset}", chapter.drawn or ())
+            write_pictures(store, dataset, chapter.drawn or ())
     else:
         report.unlink(missing_ok=True)
     return results
@@ -211,15 +208,12 @@ def publish(store: Store, *, page: bool = True) -> Results:
 
 def _write_tables(store: Store, results: Results, curves: pd.DataFrame) -> None:
     """Write all tables; those of what was not asked for are not written."""
-    pairs = _by_dataset({name: one.pairs for name, one in results.standings.items()})
     audited = write_audits(store, results.audits)
     tables = {
         "summary.csv": results.summary,
         "cells.csv": results.cells,
         "budgets.csv": results.budgets,
-        "comparison.csv": _by_dataset({name: one.skill for name, one in results.standings.items()}),
-        "pairs.csv": pairs.drop(columns=_BEATS, errors="ignore"),
-        "win_rates.csv": pairs.reindex(columns=["dataset", "forecaster", "opponent", *_BEATS]),
+        **standing_tables(results.standings),
     }
     asked = {"audits.csv": audited, "trials.csv": results.trials, "tuning.csv": curves}
     asked |= {"published.csv": results.published, "contexts.csv": results.contexts, "costs.csv": results.costs}
@@ -228,72 +222,14 @@ def _write_tables(store: Store, results: Results, curves: pd.DataFrame) -> None:
         write_table(store, name, table)
 
 
-def _by_dataset(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join tables, the data set in the first column."""
-    parts = []
-    for name, table in tables.items():
-        if len(table):
-            parts.append(table.copy())
-            parts[-1].insert(0, "dataset", name)
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
-
-
-def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Join tables that have rows; of none, give one of these columns."""
-    parts = [table for table in tables if len(table)]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(columns))
-
-
-def _cells(store: Store, note: Mapping[str, Any]) -> list[Row]:
-    rows = []
-    for cell in note["cells"]:
-        error = store.read_error(cell["key"])
-        first, last = cell["folds"][0] + 1, cell["folds"][-1] + 1
-        rows.append(
-            {
-                "context_length": None,
-                **cell,
-                "horizon": note["config"]["horizon"],
-                "folds": str(first) if first == last else f"{first} to {last}",
-                "status": "failed" if error else "done" if store.is_done(cell["key"]) else "unfinished",
-                "error": f"{error['type']}: {error['message']}" if error else "",
-                "traceback": error["traceback"] if error else "",
-            }
-        )
-    return rows
-
-
-def _ledger(store: Store, cells: Sequence[Row]) -> Ledger | None:
-    """Join the cells of all forecasters and seeds that got through all folds: only they can be compared."""
-    lost = {(cell["forecaster"], cell["seed"]) for cell in cells if cell["status"] != "done"}
-    parts = [store.read(cell["key"]) for cell in cells if (cell["forecaster"], cell["seed"]) not in lost]
-    return Ledger.concat(parts) if parts else None
-
-
 def _contexts(store: Store, cells: Sequence[Row], ledger: Ledger, dataset: str) -> pd.DataFrame:
     """Give skill by context length, of what got through all folds; no row without a sweep or a baseline."""
     if BASELINE not in ledger.forecasters:
         return pd.DataFrame(columns=CONTEXTS)
     lengths = sorted({cell["context_length"] for cell in cells if cell["context_length"] is not None})
-    swept = {length: _ledger(store, [cell for cell in cells if cell["context_length"] == length]) for length in lengths}
+    swept = {
+        length: joined_ledger(store, [cell for cell in cells if cell["context_length"] == length]) for length in lengths
+    }
     return skill_by_context(
         {length: one for length, one in swept.items() if one is not None}, ledger, BASELINE, dataset
     )
-
-
-def _failure(cell: Row) -> Row:
-    # The report tells one line of a failure; the traceback may end with notes.
-    told = " ".join(cell["error"].split())
-    where = {name: cell[name] for name in ("forecaster", "seed", "folds")}
-    if cell["context_length"] is not None:
-        where["context"] = cell["context_length"]
-    return {**where, "traceback": told}
-
-
-def _left_out(cells: Sequence[Row]) -> list[str]:
-    runs = dict.fromkeys((cell["forecaster"], cell["seed"], cell["context_length"]) for cell in cells)
-    return [
-        f"{name}, seed {seed}{'' if context is None else f', with a context of {context}'}: left out, since not all of "
-        "its folds are there (see cells.csv)."
-        for name, seed, context in runs
-    ]

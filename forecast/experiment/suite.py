@@ -5,12 +5,11 @@ and written anew like any other; and it is over before the next one begins, so t
 
 - <label>/: the results of each
 - summary.csv, cells.csv, ablations.csv, published.csv: those of all, with a column `experiment`
-- leaders.csv, data_set_pairs.csv, contrasts.csv, plots/together/: what several data sets say together
+- leaders.csv, data_set_pairs.csv, contrasts.csv, plots/data_sets_together/: what several data sets say together
 - report.html: that, then verdicts, scores and published figures, with links to the reports of each
 - suite.json: the labels, in order
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+from forecast import __version__
 from forecast.experiment.ablations import ablation_rows
 from forecast.experiment.config import Experiment, load_experiments
 from forecast.experiment.engine import Engine, Local
@@ -30,7 +30,7 @@ from forecast.experiment.results import Results
 from forecast.experiment.runner import grounds_of, rebuild, run_experiment
 from forecast.experiment.setting import write_table
 from forecast.experiment.shipped import find_config
-from forecast.experiment.store import Store, StoreError
+from forecast.experiment.store import FORMAT, Store, StoreError, read_json, write_json
 from forecast.experiment.summary import SUMMARY
 from forecast.experiment.variants import is_suite
 from forecast.experiment.work import Progress
@@ -94,6 +94,15 @@ def holds_suite(folder: str | Path) -> bool:
     return (Path(folder) / _SUITE).is_file()
 
 
+def suite_note(folder: str | Path) -> dict[str, Any]:
+    """Give the `name` of a suite and the labels of its `experiments`. Raises StoreError where they cannot be read."""
+    folder = Path(folder)
+    try:
+        return read_json(folder / _SUITE)
+    except FileNotFoundError as error:
+        raise StoreError(f"{folder} has no {_SUITE}: give a folder that `forecast run` has written") from error
+
+
 def load_suite(path: str | Path, *, quick: bool = False) -> Suite:
     """Read a suite from a YAML file, or a shipped one by its name; with `quick` as its key `quick` has it.
 
@@ -134,9 +143,9 @@ def run_suite(
     _check_is_ours(folder)
     for experiment in suite.experiments.values():  # what cannot be had is told before the first is computed
         grounds_of(experiment)
-    note = {"name": suite.name, "experiments": list(suite.experiments)}
+    note = {"format": FORMAT, "foretell": __version__, "name": suite.name, "experiments": list(suite.experiments)}
     with Store(folder).replacing(_SUITE) as path:
-        path.write_text(json.dumps(note, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(path, note)
     return _publish(
         folder,
         suite.name,
@@ -154,7 +163,7 @@ def rebuild_suite(folder: str | Path) -> SuiteResults:
     Raises StoreError where the folder is not that of a suite.
     """
     folder = Path(folder)
-    note = _note(folder)
+    note = suite_note(folder)
     begun = [label for label in note["experiments"] if (folder / label).is_dir()]
     return _publish(folder, note["name"], {label: _kept(rebuild(folder / label)) for label in begun})
 
@@ -242,17 +251,12 @@ def _row(row: Mapping[Any, Any]) -> dict[str, str]:
     }
 
 
-def _note(folder: Path) -> dict[str, Any]:
-    try:
-        return json.loads((folder / _SUITE).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise StoreError(f"{folder} has no {_SUITE}: give a folder that `forecast run` has written") from error
-
-
 def _check_is_ours(folder: Path) -> None:
     """Refuse a folder that holds something else than a suite. Raises StoreError."""
     if folder.is_dir() and any(folder.iterdir()) and not holds_suite(folder):
         raise StoreError(f"{folder} holds other files and no {_SUITE}; name a new or an empty folder: --out FOLDER")
+    if holds_suite(folder):
+        suite_note(folder)  # refuses one of a format that is to come
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -340,18 +340,74 @@ def test_parquet_is_the_long_table_that_others_can_read(tmp_path):
     pd.testing.assert_frame_equal(read.astype(ledger.forecasts.dtypes), ledger.forecasts, check_exact=True)
 
 
-def test_arrays_are_mapped_and_hold_the_same_numbers(tmp_path):
+@pytest.mark.parametrize(("least", "held"), [(1, np.memmap), (1 << 30, bytes)])
+def test_large_arrays_are_mapped_and_small_ones_read_and_both_hold_the_same_numbers(tmp_path, monkeypatch, least, held):
+    monkeypatch.setattr("forecast.evaluation.ledger.arrays._LARGE", least)
     ledger = make(stamps=STAMPS["Berlin, us"])
     ledger.write(tmp_path, table=False)
     assert not (tmp_path / "forecasts.parquet").exists()
     read = Ledger.read(tmp_path)
     assert equal(read, ledger)
-    assert isinstance(read.runs[0].quantiles.base, np.memmap)
+    assert isinstance(read.runs[0].quantiles.base, held)
     whole = bytearray((tmp_path / "forecasts.npz").read_bytes())
-    whole[len(whole) // 2] ^= 1
+    whole[whole.index(ledger.runs[1].mean.tobytes()) + 2] ^= 1
     (tmp_path / "forecasts.npz").write_bytes(whole)
     with pytest.raises(ValueError, match=r"cannot be read: .* is damaged"):
         Ledger.read(tmp_path)
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Ledgers of three runs at one cutoff each, in folders of their own, as the cells of an experiment are."""
+    forecasts, scales, fits = tables()
+    found = []
+    for (name, seed), fit in fits.groupby(["forecaster", "seed"], sort=False):
+        own = forecasts[(forecasts["forecaster"] == name) & (forecasts["seed"] == seed)]
+        for cutoff, part in own.groupby("cutoff"):
+            found.append(tmp_path / f"{len(found)}")
+            of = scales[scales["cutoff"] == cutoff], fit[fit["fit_cutoff"] == cutoff]
+            Ledger.of(part, *of, season_length=7).write(found[-1], table=False)
+    return found
+
+
+def test_many_read_at_once_are_what_they_are_together(folders):
+    whole = Ledger.read_all(folders)
+    assert equal(whole, Ledger.concat([Ledger.read(folder) for folder in folders]))
+    assert equal(Ledger.read_all([str(folders[0])]), Ledger.read(folders[0]))
+    assert len(folders) == 6
+
+
+def test_many_whose_fits_are_of_two_kinds_are_what_they_are_together(folders):
+    one = Ledger.read(folders[1])
+    Ledger(one.runs, one.fits.assign(fallbacks=1.0), 7).write(folders[1], table=False)
+    read = Ledger.read_all(folders)
+    together = Ledger.concat([Ledger.read(folder) for folder in folders])
+    pd.testing.assert_frame_equal(read.fits.reset_index(drop=True), together.fits.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "told"),
+    [
+        ("fits.csv", lambda text: text[:-3], "fits.csv ends within a row"),
+        ("fits.csv", lambda text: text.replace(b",17,", b",many,"), "many"),
+        ("points.npz", lambda text: text.replace(b"y.npy", b"z.npy"), "'y'"),
+        ("ledger.json", lambda text: text.replace(b'"format": 2', b'"format": 9'), "is of format 9"),
+    ],
+)
+def test_of_many_the_one_that_is_damaged_is_named(folders, name, spoil, told):
+    path = folders[3] / name
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(ValueError, match=rf"the ledger in '.*{folders[3].name}' cannot be read: .*{told}"):
+        Ledger.read_all(folders)
+
+
+def test_many_of_two_seasons_and_none_at_all_are_refused(folders):
+    one = Ledger.read(folders[0])
+    Ledger(one.runs, one.fits, 24).write(folders[0], table=False)
+    with pytest.raises(ValueError, match=r"`season_length` must be one value in all ledgers; got \[24, 7\]"):
+        Ledger.read_all(folders)
+    with pytest.raises(ValueError, match=r"`folders` is \[\]; allowed: a list of one or more folders"):
+        Ledger.read_all([])
 
 
 def test_a_forecast_file_spoilt_on_disk_is_refused(tmp_path):

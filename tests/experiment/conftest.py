@@ -126,4 +126,4 @@ def undrawn(unplotted, monkeypatch):
 
     monkeypatch.setattr(pictures, "pictures", lambda *given: [])
     monkeypatch.setattr(grid_report, "grid_pictures", lambda *given: [])
-    monkeypatch.setattr(report, "write_report", lambda path, chapters, title, together: path.write_text(title))
+    monkeypatch.setattr(report, "write_report", lambda path, chapters, title, together=None: path.write_text(title))

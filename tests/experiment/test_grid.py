@@ -116,7 +116,7 @@ def test_a_suite_of_two_data_sets_tells_what_they_say_together_also_when_it_is_r
     results = run_suite(path, tmp_path / "out")
     page = results.report.read_text()
     assert "<h2>2 data sets together</h2>" in page
-    assert (tmp_path / "out" / "plots" / "together" / "pareto.png").is_file()
+    assert (tmp_path / "out" / "plots" / "data_sets_together" / "pareto.png").is_file()
     leaders = pd.read_csv(tmp_path / "out" / "leaders.csv")
     assert set(leaders["forecaster"]) == {"SeasonalNaive", "Drift"}
     assert rebuild_suite(tmp_path / "out").report.read_text() == page

@@ -3,30 +3,34 @@
 - ledger.json: the season, what the runs and series are called, of which kind the stamps are
 - points.npz: what is forecast and what came true, and which fit forecasts what
 - forecasts.parquet: the long table, for whatever reads Parquet; or forecasts.npz, its numbers alone, which are mapped
-  into memory and not read
+  into memory and not read where they are many
 - fits.csv
 """
 
+import hashlib
+import io
 import json
-import os
-import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
+from forecast.evaluation.ledger.arrays import arrays_in, read_arrays
 from forecast.evaluation.ledger.check import kind_of
-from forecast.evaluation.ledger.points import STATUS, Points, Run
+from forecast.evaluation.ledger.parquet import read_parquet, write_parquet
+from forecast.evaluation.ledger.points import Points, Run
 
 _NOTE, _POINTS, _PARQUET, _ARRAYS, _FITS = (
     *("ledger.json", "points.npz", "forecasts.parquet", "forecasts.npz", "fits.csv"),
 )
 _FORMAT = 2
-_ROWS = 1 << 20  # of the long table, made at a time
 _OF_POINTS = ("steps", "series", "cutoff", "y", "status", "absolute", "squared")
 # From 3.1 on pandas reads every float to its last bit, and warns who asks for it.
 _EXACT: dict[str, Any] = (
@@ -68,58 +72,126 @@ def write_ledger(
         "fits": {column: str(dtype) for column, dtype in fits.dtypes.items()},
     }
     if table and find_spec("pyarrow") is not None:
-        _write_parquet(folder / _PARQUET, runs)
+        write_parquet(folder / _PARQUET, runs)
     else:
         numbers = {f"{place}.{name}": array for place, run in enumerate(runs) for name, array in _of_run(run).items()}
         np.savez(folder / _ARRAYS, **numbers)  # type: ignore[arg-type]
     (folder / _NOTE).write_text(json.dumps(note, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_ledger(folder: Path) -> tuple[tuple[Run, ...], pd.DataFrame, int]:
-    """Give the runs, fits and season that were written.
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What points.npz says: of the points, and for each run of its fits `fit_cutoffs, fit, staleness`."""
+
+    ids: dict[str, Any]
+    time: str
+    points: Points
+    fits: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """What a folder holds; `fits` as its CSV has them, the names of the columns apart from the rows."""
+
+    folder: Path
+    note: dict[str, Any]
+    runs: Sequence[Run]
+    columns: bytes
+    fits: bytes
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """Tables of fits that agree in this can be read as one."""
+        return self.columns, self.note["time"], tuple(self.note["fits"].items())
+
+
+def read_ledgers(folders: Sequence[Path]) -> tuple[tuple[Run, ...], pd.DataFrame, list[int]]:
+    """Give what was written into some folders, in their order: all runs, all rows of fits, each distinct season once.
 
     Raises FileNotFoundError where a file is not there, ImportError for Parquet without pyarrow, ValueError for files
     that are damaged or of another version.
     """
-    stored = _PARQUET if (folder / _PARQUET).is_file() else _ARRAYS
-    for name in (_NOTE, _POINTS, _FITS, stored):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(f"`folder` {str(folder)!r} has no {name}: give a folder that write wrote")
+    said: dict[bytes, _Said] = {}
+    stored = [_read(folder, said) for folder in folders]
+    fits = [_fits_of(list(alike)) for _, alike in groupby(stored, key=lambda one: one.kinds)]
+    runs = tuple(run for one in stored for run in one.runs)
+    return runs, pd.concat(fits, ignore_index=True), list(dict.fromkeys(one.note["season_length"] for one in stored))
+
+
+@contextmanager
+def _telling(folder: Path) -> Iterator[None]:
+    """Tell which folder cannot be read."""
     try:
-        note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+        yield
+    except FileNotFoundError as error:
+        name = Path(error.filename).name
+        raise FileNotFoundError(f"`folder` {str(folder)!r} has no {name}: give a folder that write wrote") from error
+    except (BadZipFile, EOFError, KeyError, OSError, TypeError, ValueError) as error:
+        raise ValueError(f"the ledger in {str(folder)!r} cannot be read: {error}") from error
+
+
+def _read(folder: Path, said: dict[bytes, _Said]) -> _Stored:
+    with _telling(folder):
+        note = json.loads((folder / _NOTE).read_bytes())
         if note.get("format") != _FORMAT:
             raise ValueError(f"it is of format {note.get('format', 1)}, and this version reads {_FORMAT}")
-        read = _read_arrays(folder / _POINTS)
-        dtype = note["time"]
-        points = Points(
-            ids=_from_json(note["ids"]),
-            cutoffs=_stamps(read["cutoffs"], dtype),
-            times=_stamps(read["times"], dtype),
-            folds=read.get("folds"),
-            **{name: read[name] for name in _OF_POINTS},
-        )
-        numbers = _read_parquet(folder / stored, points, note) if stored == _PARQUET else _map_arrays(folder / stored)
-        runs = []
+        of = _said(folder, note, said)
+        columns, _, fits = (folder / _FITS).read_bytes().partition(b"\n")
+        if not fits.endswith(b"\n"):
+            raise ValueError(f"{_FITS} ends within a row")
+        if (path := folder / _PARQUET).is_file():
+            if find_spec("pyarrow") is None:
+                raise ImportError(f"{path} is Parquet, which needs pyarrow: pip install 'foretell[parquet]'")
+            numbers = read_parquet(path, of.points, note)
+        else:
+            numbers = read_arrays(folder / _ARRAYS)
+        levels, runs = tuple(note["levels"]), []
         for place, (forecaster, seed) in enumerate(note["runs"]):
             quantiles = numbers[f"{place}.quantiles"]
             within = note["median is a quantile"][place]
-            runs.append(
-                Run(
-                    forecaster=forecaster,
-                    seed=seed,
-                    points=points,
-                    levels=tuple(note["levels"]),
-                    quantiles=quantiles,
-                    median=quantiles[..., note["levels"].index(0.5)] if within else numbers[f"{place}.median"],
-                    mean=numbers[f"{place}.mean"],
-                    fit_cutoffs=_stamps(read[f"{place}.fit_cutoffs"], dtype),
-                    fit=read[f"{place}.fit"],
-                    staleness=read[f"{place}.staleness"],
-                )
-            )
-        return tuple(runs), _read_fits(folder / _FITS, note), note["season_length"]
-    except (BadZipFile, EOFError, KeyError, OSError, TypeError, ValueError) as error:
-        raise ValueError(f"the ledger in {str(folder)!r} cannot be read: {error}") from error
+            median = quantiles[..., levels.index(0.5)] if within else numbers[f"{place}.median"]
+            mean = numbers[f"{place}.mean"]
+            runs.append(Run(forecaster, seed, of.points, levels, quantiles, median, mean, **of.fits[place]))
+        return _Stored(folder, note, runs, columns, fits)
+
+
+def _said(folder: Path, note: dict[str, Any], said: dict[bytes, _Said]) -> _Said:
+    """Read the points: once for all folders that have the same, which most cells of a fold have, byte for byte."""
+    content, ids, time = (folder / _POINTS).read_bytes(), note["ids"], note["time"]
+    key = hashlib.sha256(content).digest()
+    if key in said and (said[key].ids, said[key].time) == (ids, time):
+        return said[key]
+    # Copied, since what lies in a file need not lie where a processor likes it.
+    read = {name: array.copy() for name, array in arrays_in(content, _POINTS).items()}
+    points = Points(
+        ids=_from_json(ids),
+        cutoffs=_stamps(read["cutoffs"], time),
+        times=_stamps(read["times"], time),
+        folds=read.get("folds"),
+        **{name: read[name] for name in _OF_POINTS},
+    )
+    fits = [
+        {
+            "fit_cutoffs": _stamps(read[f"{place}.fit_cutoffs"], time),
+            "fit": read[f"{place}.fit"],
+            "staleness": read[f"{place}.staleness"],
+        }
+        for place in range(len(note["runs"]))
+    ]
+    said[key] = _Said(ids, time, points, fits)
+    return said[key]
+
+
+def _fits_of(stored: Sequence[_Stored]) -> pd.DataFrame:
+    """Read the fits of folders that write them alike: many small tables as one, which takes as long as one."""
+    first = stored[0]
+    try:
+        return _read_fits(b"".join([first.columns, b"\n", *(one.fits for one in stored)]), first.note)
+    except (KeyError, TypeError, ValueError):
+        for one in stored:
+            with _telling(one.folder):
+                _read_fits(b"".join([one.columns, b"\n", one.fits]), one.note)
+        raise
 
 
 def _of_run(run: Run) -> dict[str, np.ndarray]:
@@ -128,114 +200,11 @@ def _of_run(run: Run) -> dict[str, np.ndarray]:
     return numbers if np.shares_memory(run.median, run.quantiles) else numbers | {"median": run.median}
 
 
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    with path.open("rb") as file, np.load(file) as arrays:
-        return dict(arrays)
-
-
-def _map_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Give the arrays of a file that `np.savez` wrote, mapped: memory holds what is in use, and may drop it again."""
-    found: dict[str, np.ndarray] = {}
-    with ZipFile(path) as archive, path.open("rb") as file:
-        if (damaged := archive.testzip()) is not None:
-            raise BadZipFile(f"{damaged} in {path.name} is damaged")
-        for member in archive.infolist():
-            file.seek(member.header_offset)
-            name, extra = struct.unpack("<HH", file.read(30)[26:])  # lengths of what follows the header of a member
-            file.seek(name + extra, os.SEEK_CUR)
-            header = {(1, 0): np.lib.format.read_array_header_1_0}.get(
-                np.lib.format.read_magic(file), np.lib.format.read_array_header_2_0
-            )
-            shape, fortran, dtype = header(file)
-            order = "F" if fortran else "C"
-            # Nothing cannot be mapped.
-            held = np.memmap(path, dtype, "r", file.tell(), shape, order) if 0 not in shape else np.empty(shape, dtype)
-            found[member.filename.removesuffix(".npy")] = np.asarray(held)
-    return found
-
-
-def _write_parquet(path: Path, runs: Sequence[Run]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    points = runs[0].points
-    M, H = points.y.shape
-    names = pa.array([run.forecaster for run in runs])
-    ids, cutoffs, status = pa.array(points.ids), pa.array(points.cutoffs), pa.array(STATUS)
-    writer = None
-    for place, run in enumerate(runs):
-        fitted = pa.array(run.fit_cutoffs)
-        for low in range(0, M, step := max(1, _ROWS // H)):
-            part = slice(low, min(M, low + step))
-            size = part.stop - part.start
-
-            def taken(values: pa.Array, places: np.ndarray) -> pa.Array:
-                return values.take(pa.array(places))
-
-            def each(cells: np.ndarray, part=part) -> np.ndarray:
-                return cells[part].repeat(H)
-
-            columns = {
-                "forecaster": taken(names, np.full(size * H, place)),
-                "seed": pa.array(np.full(size * H, run.seed)),
-                "unique_id": taken(ids, each(points.series)),
-                "cutoff": taken(cutoffs, each(points.cutoff)),
-                "ds": pa.array(points.stamps(part)),
-                "step": pa.array(np.tile(points.steps, size)),
-                "y": pa.array(points.y[part].ravel()),
-                "prediction": pa.array(np.ascontiguousarray(run.median[part]).ravel()),
-                "mean": pa.array(run.mean[part].ravel()),
-            }
-            for q, level in enumerate(run.levels):
-                columns[str(level)] = pa.array(np.ascontiguousarray(run.quantiles[part, :, q]).ravel())
-            columns["fit_cutoff"] = taken(fitted, each(run.fit))
-            columns["staleness"] = pa.array(each(run.staleness))
-            columns["status"] = taken(status, points.status[part].ravel())
-            table = pa.table(columns)
-            if writer is None:
-                writer = pq.ParquetWriter(path, table.schema, compression="zstd", write_statistics=False)
-            writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def _read_parquet(path: Path, points: Points, note: dict[str, Any]) -> dict[str, np.ndarray]:
-    if find_spec("pyarrow") is None:
-        raise ImportError(f"{path} is Parquet, which needs pyarrow: pip install 'foretell[parquet]'")
-    import pyarrow.parquet as pq
-
-    R, (M, H) = len(note["runs"]), points.y.shape
-    names = [str(level) for level in note["levels"]]
-    file = pq.ParquetFile(path)
-    if file.metadata.num_rows != R * M * H:
-        raise ValueError(f"{path.name} has {file.metadata.num_rows:,} rows and should have {R * M * H:,}")
-
-    def column(name: str) -> np.ndarray:
-        return file.read([name]).column(0).to_numpy().reshape(R, M, H)
-
-    if not (column("step") == points.steps).all():
-        raise ValueError(f"the rows of {path.name} are not in the order in which they were written")
-    quantiles = None
-    for q, name in enumerate(names):
-        values = column(name)
-        if quantiles is None:
-            quantiles = np.empty((R, M, H, len(names)), dtype=values.dtype)
-        quantiles[..., q] = values
-    if quantiles is None:
-        quantiles = np.empty((R, M, H, 0), dtype="float32")
-    mean, median = column("mean"), column("prediction")
-    numbers = {}
-    for place in range(R):
-        numbers |= {f"{place}.quantiles": quantiles[place], f"{place}.mean": mean[place]}
-        numbers[f"{place}.median"] = median[place]
-    return numbers
-
-
-def _read_fits(path: Path, note: dict[str, Any]) -> pd.DataFrame:
+def _read_fits(text: bytes, note: dict[str, Any]) -> pd.DataFrame:
     kinds = {column: dtype for column, dtype in note["fits"].items() if column != "fit_cutoff"}
     numbers = [column for column, dtype in kinds.items() if dtype.lower().startswith(("int", "uint", "float"))]
     table = pd.read_csv(
-        path,
+        io.BytesIO(text),
         dtype={column: kinds[column] if column in numbers else "str" for column in kinds},
         # Only in a column of numbers does nothing mean NaN: a forecaster may be called "NA", and no decoder is "".
         keep_default_na=False,

@@ -39,11 +39,15 @@ def join(pieces: Sequence[Run]) -> tuple[Run, ...]:
     _check_levels(pieces)
     if len(together) == len(pieces) and all(piece.points is pieces[0].points for piece in pieces):
         return tuple(pieces)
-    axes = _axes(pieces)
-    keys = {id(piece.points): axes.keys(piece.points) for piece in pieces}
+    firsts: dict[int, Run] = {}  # of the pieces that share their points
+    for piece in pieces:
+        firsts.setdefault(id(piece.points), piece)
+    distinct = list(firsts.values())
+    axes = _axes(distinct)
+    keys = {place: axes.keys(piece.points) for place, piece in firsts.items()}
     cells = np.unique(np.concatenate(list(keys.values())))  # (M,)
     gathered = [_gathered(axes, parts, [keys[id(part.points)] for part in parts], cells) for parts in together.values()]
-    points = _points(axes, pieces, gathered[0].points)
+    points = _points(axes, distinct, gathered[0].points)
     for run in gathered[1:]:
         _check_agree(gathered[0], run)
     return tuple(replace(run, points=points) for run in gathered)
@@ -60,16 +64,16 @@ def _check_levels(pieces: Sequence[Run]) -> None:
 
 
 def _axes(pieces: Sequence[Run]) -> _Axes:
-    distinct = list({id(piece.points): piece.points for piece in pieces}.values())
+    distinct = [piece.points for piece in pieces]
     kinds = {kind_of(points.cutoffs) for points in distinct}
     if len(kinds) > 1:
         raise ValueError(f"all times must be timestamps of one time zone, or all integers; got {sorted(kinds)}.")
     if len({points.folds is None for points in distinct}) > 1:
         raise ValueError("some of the ledgers have cutoffs shared by all series, others each series' own: join alike")
-    ids, cutoffs = distinct[0].ids, distinct[0].cutoffs
+    ids = distinct[0].ids
     for points in distinct[1:]:
         ids = ids.append(points.ids[~points.ids.isin(ids)]) if not points.ids.equals(ids) else ids
-        cutoffs = cutoffs.append(points.cutoffs)
+    cutoffs = distinct[0].cutoffs.append([points.cutoffs for points in distinct[1:]])
     steps = np.unique(np.concatenate([points.steps for points in distinct]))
     for piece in pieces:
         if len(lacking := np.setdiff1d(steps, piece.points.steps)):
@@ -91,9 +95,7 @@ def _gathered(axes: _Axes, parts: Sequence[Run], keys: Sequence[np.ndarray], cel
         name = axes.ids[series]
         told = f"series {name.item() if isinstance(name, np.generic) else name!r}"
         _lacks(parts[0], f"{told}, cutoff {axes.cutoffs[cutoff]}, step {axes.steps[0]}")
-    fit_cutoffs = parts[0].fit_cutoffs
-    for part in parts[1:]:
-        fit_cutoffs = fit_cutoffs.append(part.fit_cutoffs)
+    fit_cutoffs = parts[0].fit_cutoffs.append([part.fit_cutoffs for part in parts[1:]])
     begins = np.cumsum([0, *(len(part.fit_cutoffs) for part in parts[:-1])])
     fits, fit_cutoffs = pd.factorize(fit_cutoffs)
     fit = np.concatenate([part.fit + begin for part, begin in zip(parts, begins, strict=True)])
@@ -129,19 +131,15 @@ def _gathered(axes: _Axes, parts: Sequence[Run], keys: Sequence[np.ndarray], cel
 
 def _points(axes: _Axes, pieces: Sequence[Run], points: Points) -> Points:
     """Give the points of all, whose times are those of the pieces."""
-    H, times = len(axes.steps), None
+    H, begin = len(axes.steps), 0
     known = np.full(len(axes.cutoffs), -1)
-    distinct = list({id(piece.points): piece for piece in pieces}.values())
-    for piece in distinct:
-        own = piece.points
+    for own in (piece.points for piece in pieces):
         where = axes.cutoffs.get_indexer(own.cutoffs)
-        known[where] = np.where(
-            known[where] < 0, (0 if times is None else len(times)) + np.arange(len(where)) * H, known[where]
-        )
-        times = own.times if times is None else times.append(own.times)
-    assert times is not None
+        known[where] = np.where(known[where] < 0, begin + np.arange(len(where)) * H, known[where])
+        begin += len(own.times)
+    times = pieces[0].points.times.append([piece.points.times for piece in pieces[1:]])
     times = times[(known[:, None] + np.arange(H)).ravel()]
-    for piece in distinct:
+    for piece in pieces:
         where = axes.cutoffs.get_indexer(piece.points.cutoffs)
         theirs = times[(where[:, None] * H + np.arange(H)).ravel()]
         if (other := np.asarray(theirs != piece.points.times)).any():
