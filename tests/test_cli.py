@@ -58,7 +58,7 @@ def undrawn(monkeypatch):
     from forecast.experiment import pictures, report
 
     monkeypatch.setattr(pictures, "write_pictures", lambda *given: None)
-    monkeypatch.setattr(report, "write_report", lambda path, chapters, title: path.write_text(title))
+    monkeypatch.setattr(report, "write_report", lambda path, chapters, title, together=None: path.write_text(title))
 
 
 def forecast(*arguments):
