@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from forecast.experiment.costs import CostExperiment, load_costs, rebuild_costs, run_costs
     from forecast.experiment.engine import Engine, Local, Ray
     from forecast.experiment.faults import ConfigError
+    from forecast.experiment.folder_prediction import FolderForecasts, predict_folder
     from forecast.experiment.results import Results
     from forecast.experiment.runner import rebuild, run_experiment
     from forecast.experiment.store import StoreError
@@ -20,6 +21,7 @@ _HOMES = {
     "CostResults": "cost_results",
     "Engine": "engine",
     "Experiment": "config",
+    "FolderForecasts": "folder_prediction",
     "Local": "engine",
     "Ray": "engine",
     "Results": "results",
@@ -29,6 +31,7 @@ _HOMES = {
     "load_costs": "costs",
     "load_experiment": "config",
     "load_suite": "suite",
+    "predict_folder": "folder_prediction",
     "rebuild": "runner",
     "rebuild_costs": "costs",
     "rebuild_suite": "suite",
@@ -43,6 +46,7 @@ __all__ = [
     "CostResults",
     "Engine",
     "Experiment",
+    "FolderForecasts",
     "Local",
     "Ray",
     "Results",
@@ -52,6 +56,7 @@ __all__ = [
     "load_costs",
     "load_experiment",
     "load_suite",
+    "predict_folder",
     "rebuild",
     "rebuild_costs",
     "rebuild_suite",
