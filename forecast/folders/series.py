@@ -72,7 +72,7 @@ def _whole_series(source: Source, file: Path) -> Iterator[tuple["pa.Table", np.n
     for batch in _batches(source, file, source.columns, _ROWS):
         ids = batch.column(name)
         table = pa.Table.from_batches([batch])
-        if isinstance(ids, pa.DictionaryArray):  # each batch has a dictionary of its own
+        if isinstance(ids, pa.DictionaryArray):
             table = table.set_column(0, name, ids.dictionary_decode())
         changes = _changes(ids)
         begins.append(rows + (changes[1:] if rows == 0 or ids[0].as_py() == last else changes))
@@ -103,6 +103,16 @@ def _changes(ids: Any) -> np.ndarray:
     return np.append(0, np.flatnonzero(np.diff(codes)) + 1)
 
 
+def _plain(batch: "pa.RecordBatch", but: list[str]) -> "pa.RecordBatch":
+    """Give categories as their values, `but` of some columns: each batch has a dictionary of its own."""
+    import pyarrow as pa
+
+    for at, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
+        if isinstance(column, pa.DictionaryArray) and name not in but:
+            batch = batch.set_column(at, name, column.dictionary_decode())
+    return batch
+
+
 def _batches(source: Source, file: Path, columns: list[str], rows: int) -> Iterator["pa.RecordBatch"]:
     """Read a file some rows at a time, in one thread; of long files the text of an id is read once for many rows."""
     as_dictionary = [] if source.by_series else [source.names[ID]]
@@ -110,6 +120,6 @@ def _batches(source: Source, file: Path, columns: list[str], rows: int) -> Itera
         with parquet().ParquetFile(file, read_dictionary=as_dictionary, pre_buffer=False) as opened:
             for batch in opened.iter_batches(rows, columns=columns, use_threads=False):
                 if len(batch):
-                    yield batch.select(columns)
+                    yield _plain(batch.select(columns), as_dictionary)
     except UNREADABLE as error:
         raise FrameError(unreadable(error)) from error

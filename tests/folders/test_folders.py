@@ -109,6 +109,18 @@ def test_rows_of_series_tell_their_frequency_in_the_metadata_of_the_file(tmp_pat
         folder_panel(folder)
 
 
+@pytest.mark.parametrize("layout", ["long", "rows"])
+def test_categories_are_ids_and_covariates_too(tmp_path, monkeypatch, layout):
+    monkeypatch.setattr(series, "_ROWS", 20)
+    frame = make().assign(kind=lambda all_: all_["unique_id"].map({"a": "x", "b": "y"}).fillna("z"))
+    given = {"roles": Roles(static=("kind",)), "freq": "D"}
+    expected = check_frame(frame, **given)
+    panel = folder_panel(write(tmp_path, frame.astype({"unique_id": "category", "kind": "category"}), layout), **given)
+    assert_same(panel, expected)
+    kinds = [names.covariates.static.values(np.arange(5))["kind"].astype(str).tolist() for names in (panel, expected)]
+    assert kinds[0] == kinds[1] == ["y", "x", "z", "z", "z"]
+
+
 def test_missing_values_are_null_or_no_number(tmp_path):
     frame = make()
     frame.loc[[3, 40], "y"] = np.nan
