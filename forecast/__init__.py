@@ -39,7 +39,7 @@ _HOMES = {
         "CrossAttention",
     ],
     "forecast.evaluation": ["Ledger", "Plan", "backtest", "score", "skill"],
-    "forecast.experiment": ["run_experiment"],
+    "forecast.experiment": ["predict_folder", "run_experiment"],
     "forecast.searching": ["Searchable", "folds_of"],
     "forecast.synthetic": ["Oracle"],
 }
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from forecast.calibrated import Calibrated
     from forecast.catalog import load
     from forecast.evaluation import Ledger, Plan, backtest, score, skill
-    from forecast.experiment import run_experiment
+    from forecast.experiment import predict_folder, run_experiment
     from forecast.forecaster import Forecaster
     from forecast.frame import FrameError, Panel, Roles, check_frame, from_wide
     from forecast.neural import NeuralForecaster

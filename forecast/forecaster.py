@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from forecast import params, saving
+from forecast.folders import folder_panel
 from forecast.forecasts import Forecast
 from forecast.frame import Panel, as_panel, check_frame
 from forecast.origins import Origins
@@ -58,9 +59,11 @@ class Forecaster(Predictor):
 
         Parameters
         ----------
-        frame: a long frame `unique_id, ds, y`, or a panel from `check_frame`.
+        frame: a long frame `unique_id, ds, y`, or a panel from `check_frame`; or the path of a folder of Parquet files
+            with more series than fit into memory (see docs/scale.md).
         options: those of `check_frame` for a frame, such as `gaps="mask"`, which also hold for frames given to
-            `predict`; and those that only some forecasters have, such as `checkpoint` of a `NeuralForecaster`.
+            `predict`; and those that only some forecasters have, such as `checkpoint` of a `NeuralForecaster`. For a
+            folder `most_values` too: of one that has more, series are drawn at random by the forecaster's `seed`.
 
         Raises
         ------
@@ -76,12 +79,18 @@ class Forecaster(Predictor):
         if self.season_length is not None:
             check_positive(season_length=self.season_length)
         own = {one.name for one in signature(self._fit).parameters.values() if one.kind is Parameter.KEYWORD_ONLY}
-        if unknown := [name for name in options if name not in own and name not in _DOOR]:
-            allowed = ", ".join([*_DOOR, *sorted(own)])
+        of_folder = isinstance(frame, str | Path)
+        known = [*_DOOR, *(["most_values"] if of_folder else [])]
+        if unknown := [name for name in options if name not in own and name not in known]:
+            allowed = ", ".join([*known, *sorted(own)])
             raise TypeError(f"`{unknown[0]}` is no option of `fit` of {type(self).__name__}; allowed: {allowed}")
         # A copy of itself, since it is emptied now.
         learning = {name: copy(x) if (x := options.pop(name)) is self else x for name in own & options.keys()}
-        panel = as_panel(frame, **options)
+        if of_folder:
+            panel = folder_panel(frame, seed=getattr(self, "seed", 0), **options)
+            options.pop("most_values", None)
+        else:
+            panel = as_panel(frame, **options)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self._fit(panel, **learning)

@@ -26,7 +26,7 @@ TEXTS = {"README.md": (ROOT / "README.md").read_text(encoding="utf-8")} | {
 _BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", flags=re.S | re.M)
 _STEPS = re.compile(r"\bsteps=\d+")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_OPTIONAL = {"import polars": "polars", "holidays:": "holidays"}
+_OPTIONAL = {"import polars": "polars", "holidays:": "holidays", "parquet": "pyarrow"}
 
 
 def missing_in(code: str) -> str | None:

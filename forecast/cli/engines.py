@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 EngineName = Annotated[
     str, work_option("Where cells are computed: local, on this machine; ray, on a cluster.", "--engine")
 ]
+FileEngine = Annotated[
+    str, work_option("Where a folder is forecast: local, on this machine; ray, on a cluster.", "--engine")
+]
 Address = Annotated[
     str | None, work_option("Of the head of a Ray cluster, host:port; one on this machine is started if not given.")
 ]
@@ -21,8 +24,19 @@ Workers = Annotated[
         min=1,
     ),
 ]
+FileWorkers = Annotated[
+    int | None,
+    work_option(
+        "Files of a folder at once, each in a process; one for each processor core if not given, where they are large "
+        "enough.",
+        min=1,
+    ),
+]
 Timeout = Annotated[
     float | None, work_option("Seconds after which a cell is given up, and kept as one that failed.", min=0.1)
+]
+FileTimeout = Annotated[
+    float | None, work_option("Seconds after which a file of a folder is given up, as one that failed.", min=0.1)
 ]
 
 

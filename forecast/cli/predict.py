@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forecast.cli.answers import answers, tell_json
+from forecast.cli.engines import Address, FileEngine, FileTimeout, FileWorkers
+from forecast.cli.folders import FILES_GO_ON, check_no_engine, forecast_folder
 from forecast.cli.options import (
-    Data,
     Decimal,
     Delayed,
     Forecasted,
@@ -39,7 +40,10 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def predict(
-    data: Data = None,
+    data: Annotated[
+        Path | None,
+        data_option("The table: .csv, .tsv, .txt (also .gz), or .parquet; or a folder of Parquet files."),
+    ] = None,
     horizon: Annotated[int | None, model_option("Steps to forecast.", "--horizon", min=1)] = None,
     model: Annotated[
         str,
@@ -69,10 +73,15 @@ def predict(
     seed: Seed = 0,
     steps: Steps = None,
     out: Annotated[
-        str | None, output_option("Table to write: .csv, .csv.gz, .parquet; stdout if not given, or -.")
+        str | None,
+        output_option("Table to write: .csv, .csv.gz, .parquet; stdout if not given, or -. The folder, for a folder."),
     ] = None,
     plot: Annotated[Path | None, output_option("Picture to write: .png, .svg, .pdf.")] = None,
     save: Annotated[Path | None, output_option("Folder to keep the fitted model in, for --model.")] = None,
+    engine: FileEngine = "local",
+    address: Address = None,
+    workers: FileWorkers = None,
+    timeout: FileTimeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -82,9 +91,24 @@ def predict(
     times, then cutoff (the last time that was known), step, prediction (the median), mean, and a column per quantile
     level. With columns known ahead, rows without a value at the end of a series are taken as its future.
 
+    A folder of Parquet files, of more series than fit into memory, is forecast by a saved model, file by file, into
+    another folder; the same command goes on where it was stopped.
+
     Example: forecast predict --data sales.csv --id store --time date --target sales --horizon 28 --out forecasts.csv
     """
-    with answers("stopped; nothing was written", as_json=as_json):
+    of_folder = data is not None and data.expanduser().is_dir()
+    with answers(FILES_GO_ON if of_folder else "stopped; nothing was written", as_json=as_json):
+        if data is not None and of_folder:
+            others = {"freq": freq, "known": known, "past": past, "static": static, "delayed": delayed}
+            others |= {"forecasted": forecasted, "weight": weight, "future": future, "separator": separator}
+            others |= {"decimal": decimal, "time-format": time_format, "steps": steps, "plot": plot, "save": save}
+            columns = {"unique_id": id, "ds": time, "y": target}
+            asked = {"horizon": horizon, "quantile_levels": _levels(levels) or None, "gaps": gaps}
+            with tidy_mistakes():
+                where = engine, address, workers, timeout
+                forecast_folder(data, model, out, columns, where, asked, others, quiet=quiet, as_json=as_json)
+            return
+        check_no_engine(engine, address, workers, timeout)
         from forecast.experiment import own_data
         from forecast.experiment.faults import ConfigError
         from forecast.experiment.predicting import Task

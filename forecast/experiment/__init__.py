@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from forecast.experiment.engine import Engine, Local, Ray
     from forecast.experiment.exporting import Exported, export_forecasts
     from forecast.experiment.faults import ConfigError
+    from forecast.experiment.folder_prediction import FolderForecasts, predict_folder
     from forecast.experiment.recall_results import RecallResults
     from forecast.experiment.recalls import RecallExperiment, load_recalls, rebuild_recalls, run_recalls
     from forecast.experiment.results import Results
@@ -27,6 +28,7 @@ _HOMES = {
     "Engine": "engine",
     "Experiment": "config",
     "Exported": "exporting",
+    "FolderForecasts": "folder_prediction",
     "Local": "engine",
     "Ray": "engine",
     "RecallExperiment": "recalls",
@@ -46,6 +48,7 @@ _HOMES = {
     "load_experiment": "config",
     "load_recalls": "recalls",
     "load_suite": "suite",
+    "predict_folder": "folder_prediction",
     "rebuild": "runner",
     "rebuild_costs": "costs",
     "rebuild_recalls": "recalls",
@@ -63,6 +66,7 @@ __all__ = [
     "Engine",
     "Experiment",
     "Exported",
+    "FolderForecasts",
     "Local",
     "Ray",
     "RecallExperiment",
@@ -82,6 +86,7 @@ __all__ = [
     "load_experiment",
     "load_recalls",
     "load_suite",
+    "predict_folder",
     "rebuild",
     "rebuild_costs",
     "rebuild_recalls",

@@ -1,12 +1,26 @@
 """The work of any experiment: units that are computed each once, and stored as soon as they are finished."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Protocol
 
-from forecast.experiment.store import Content, Failure, Store
+from forecast.experiment.store import Content, Failure
 
 Outcome = Literal["stored", "done", "failed"]
+
+
+class Keeper(Protocol):
+    """What keeps finished work, whoever did it: the `Store` of an experiment, or another folder."""
+
+    def is_done(self, key: str) -> bool:
+        """Tell whether a unit of work is finished, and still what was written."""
+        ...
+
+    def write(self, key: str, config: Mapping[str, Any], content: Content) -> None:
+        """Keep what came of it. Raises StoreError where it cannot be written."""
+
+    def write_error(self, key: str, config: Mapping[str, Any], failure: Failure) -> None:
+        """Keep why it failed. Raises StoreError where it cannot be written."""
 
 
 class Work(ABC):
@@ -38,7 +52,7 @@ class Work(ABC):
     def facts(self) -> dict[str, Any]:
         """Give what a table says of it, its `key` among them."""
 
-    def ready(self, store: Store) -> "Work":
+    def ready(self, store: Any) -> "Work":
         """Give it with all that it takes from what is stored, so that it can be computed anywhere."""
         del store
         return self
@@ -89,7 +103,7 @@ def compute(cell: Work) -> Content | Failure:
         return Failure.of(error)
 
 
-def keep(cell: Work, found: Content | Failure, store: Store) -> Outcome:
+def keep(cell: Work, found: Content | Failure, store: Keeper) -> Outcome:
     """Store what a cell holds, or why it failed. Raises StoreError where it cannot be stored."""
     if isinstance(found, Failure):
         store.write_error(cell.key, cell.config, found)

@@ -7,8 +7,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from forecast.experiment.store import Store
-from forecast.experiment.work import Outcome, Work
+from forecast.experiment.work import Keeper, Outcome, Work
 from forecast.params import check_positive
 
 
@@ -41,7 +40,7 @@ class Pool(ABC):
     size: int
 
     @abstractmethod
-    def submit(self, work: Work, store: Store) -> Future[Answer]:
+    def submit(self, work: Work, store: Keeper) -> Future[Answer]:
         """Let a worker that is free compute a cell and store it.
 
         The future raises WorkerLost where the worker has ended, StoreError where the cell cannot be stored. Who

@@ -8,13 +8,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from time import perf_counter
 
 from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost
-from forecast.experiment.store import Failure, Store
-from forecast.experiment.work import Outcome, Progress, Work, compute, keep
+from forecast.experiment.store import Failure
+from forecast.experiment.work import Keeper, Outcome, Progress, Work, compute, keep
 
 _RETRIES = 2  # of a cell whose worker was lost
 
 
-def run_cells(cells: Sequence[Work], store: Store, progress: Progress, engine: Engine) -> None:
+def run_cells(cells: Sequence[Work], store: Keeper, progress: Progress, engine: Engine) -> None:
     """Compute and store the cells that are not stored: in their order, as far as there are workers.
 
     A cell whose worker is lost is computed again, twice; after that it has failed, as has one that takes too long.
@@ -46,7 +46,7 @@ def run_cells(cells: Sequence[Work], store: Store, progress: Progress, engine: E
         progress.finished(cell, "stored" if store.is_done(cell.key) else "failed", 0.0)
 
 
-def _one_by_one(cells: Sequence[Work], store: Store, progress: Progress) -> None:
+def _one_by_one(cells: Sequence[Work], store: Keeper, progress: Progress) -> None:
     for cell in cells:
         progress.at_work(cell)
         began = perf_counter()
@@ -57,7 +57,7 @@ def _one_by_one(cells: Sequence[Work], store: Store, progress: Progress) -> None
 class _Dispatch:
     """One run of cells on a pool."""
 
-    def __init__(self, cells: Sequence[Work], store: Store, progress: Progress, pool: Pool, timeout: float | None):
+    def __init__(self, cells: Sequence[Work], store: Keeper, progress: Progress, pool: Pool, timeout: float | None):
         self.waiting = list(cells)
         self.store = store
         self.progress = progress

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_limits
 from forecast.experiment.engine.worker import answer
-from forecast.experiment.store import Store
-from forecast.experiment.work import Work
+from forecast.experiment.work import Keeper, Work
 
 if TYPE_CHECKING:
     from joblib.externals.loky import ProcessPoolExecutor
@@ -73,7 +72,7 @@ class _Slots(Pool):
         self.free: list[ProcessPoolExecutor] = []
         self.busy: dict[Future[Answer], tuple[ProcessPoolExecutor, Future]] = {}
 
-    def submit(self, work: Work, store: Store) -> Future[Answer]:
+    def submit(self, work: Work, store: Keeper) -> Future[Answer]:
         worker = self.free.pop() if self.free else _worker()
         inner = worker.submit(answer, work, store)
         future: Future[Answer] = Future()

@@ -17,8 +17,8 @@ from typing import Any
 from forecast.clusters import keep_to_oneself
 from forecast.experiment.engine.contract import Answer, Engine, Pool, WorkerLost, check_limits
 from forecast.experiment.engine.worker import heard
-from forecast.experiment.store import Content, Failure, Store
-from forecast.experiment.work import Work, keep
+from forecast.experiment.store import Content, Failure
+from forecast.experiment.work import Keeper, Work, keep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class _Tasks(Pool):
         self.pickled = cloudpickle.dumps  # pyright: ignore[reportPrivateImportUsage]
         self.busy: dict[Future[Answer], Any] = {}
 
-    def submit(self, work: Work, store: Store) -> Future[Answer]:
+    def submit(self, work: Work, store: Keeper) -> Future[Answer]:
         reference = self.task.remote(self.pickled(work), sys.path)
         future: Future[Answer] = Future()
         reference.future().add_done_callback(lambda done: _keep(work, store, done, future))
@@ -92,7 +92,7 @@ def _compute(work: bytes, path: Sequence[str]) -> tuple[Content | Failure, tuple
     return heard(pickle.loads(work))
 
 
-def _keep(work: Work, store: Store, done: Future, future: Future[Answer]) -> None:
+def _keep(work: Work, store: Keeper, done: Future, future: Future[Answer]) -> None:
     """Store what a task has answered, or pass on that its worker has ended."""
     from ray.exceptions import RayError, RayTaskError
 

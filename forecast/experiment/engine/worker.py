@@ -3,8 +3,8 @@
 import warnings
 
 from forecast.experiment.engine.contract import Answer
-from forecast.experiment.store import Content, Failure, Store
-from forecast.experiment.work import Work, compute, keep
+from forecast.experiment.store import Content, Failure
+from forecast.experiment.work import Keeper, Work, compute, keep
 
 
 def heard(work: Work) -> tuple[Content | Failure, tuple[Warning, ...]]:
@@ -16,7 +16,7 @@ def heard(work: Work) -> tuple[Content | Failure, tuple[Warning, ...]]:
     return found, tuple(one for one in said if isinstance(one, Warning))
 
 
-def answer(work: Work, store: Store) -> Answer:
+def answer(work: Work, store: Keeper) -> Answer:
     """Compute a cell and store it."""
     found, said = heard(work)
     return Answer(keep(work, found, store), said)
