@@ -101,6 +101,7 @@ def with_gaps():
     return frame
 
 
+@pytest.mark.slow
 def test_a_torch_file_says_what_predict_says_and_nothing_else_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     forecaster = fitted("identity")

@@ -64,7 +64,9 @@ def grid_of(summary: pd.DataFrame, contrasts: pd.DataFrame) -> Grid | None:
 
     None, too, where they share no two forecasters of which one is the seasonal naive one.
     """
-    rows = pd.DataFrame(summary[np.isfinite(summary["skill"])])
+    if summary.empty:
+        return None
+    rows = pd.DataFrame(summary[np.isfinite(summary["skill"].astype("float64"))])
     rows = rows.assign(log=np.log1p(-rows["skill"]))
     logs = rows.pivot_table(index="dataset", columns="forecaster", values="log", aggfunc="mean", sort=False)
     shared = logs.dropna(axis="columns")

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from forecast.auditing.certificate import Certificate
@@ -92,7 +93,8 @@ class Results:
         """The rows of `summary` that verdicts are about: no ablation, and none whose audit failed."""
         pairs = zip(self.summary["dataset"], self.summary["forecaster"], strict=True)
         names = {dataset: set(found.skill["forecaster"]) for dataset, found in self.standings.items()}
-        return pd.DataFrame(self.summary[[name in names.get(dataset, ()) for dataset, name in pairs]])
+        chosen = np.array([name in names.get(dataset, ()) for dataset, name in pairs], dtype=bool)
+        return pd.DataFrame(self.summary.loc[chosen])
 
     @property
     def failures(self) -> list[Row]:

@@ -82,6 +82,7 @@ def numbers(results):
     return results.ledger.forecasts, results.summary.drop(columns=["fit_seconds", "predict_seconds"])
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_bits_of_none(config, tmp_path, undrawn):
     path = config(
         "seeds: [0, 1]",
@@ -99,6 +100,7 @@ def test_two_workers_give_the_bits_of_none(config, tmp_path, undrawn):
     assert set(noted.ended.values()) == {"stored"}  # whichever engine has computed a cell
 
 
+@pytest.mark.slow
 def test_workers_audit_too(config, tmp_path, undrawn):
     results = run_experiment(config("audit: true", plan="{n_folds: 1}"), tmp_path / "out", engine=Local(workers=2))
     assert all(one.passed for one in results.audits["series"].values())
@@ -192,6 +194,7 @@ def is_there(pid):
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_leaves_what_was_stored_whole(config, tmp_path):
     path = config(forecasters="{SeasonalNaive: , Naive: , NLinear: }", plan="{n_folds: 1}")
     script = """

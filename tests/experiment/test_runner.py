@@ -155,6 +155,7 @@ def test_the_runner_script_gives_the_numbers_of_the_command(whole, tiny, tmp_pat
     assert "NeuralForecaster(" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_goes_on_where_it_was(whole, tiny, tmp_path, undrawn, monkeypatch):
     out = tmp_path / "out"
     # One version of the code in both processes, even if it is being worked on meanwhile.
