@@ -157,7 +157,11 @@ def test_every_command_is_in_a_table():
     from forecast.cli import app
 
     told = set(re.findall(r"^\| `forecast (\w+)", PAGES["command"], flags=re.M))
-    assert told == {command.callback.__name__ for command in app.registered_commands}
+    groups = {group.name for group in app.registered_groups}
+    assert told == {command.callback.__name__ for command in app.registered_commands} | groups
+    rows = set(re.findall(r"^\| `forecast results (\w+)", PAGES["command"], flags=re.M))
+    (results,) = app.registered_groups
+    assert rows == {command.callback.__name__ for command in results.typer_instance.registered_commands}
 
 
 def test_every_metric_is_in_a_table():

@@ -133,7 +133,9 @@ def _print_compared(rows: Any) -> None:
 def _tell_failures(cells: "pd.DataFrame") -> None:
     rows = [row for row in cells.to_dict("records") if row["status"] == "failed"]
     for row in rows:
-        which = [f"{name} {row[name]}" for name in row if name in _WHICH and str(row[name]) not in ("<NA>", "nan")]
+        which = [
+            f"{name} {row[name]}" for name in row if name in _WHICH and str(row[name]) not in ("None", "<NA>", "nan")
+        ]
         typer.echo(f"\n{', '.join(which)}\n{row['traceback'].rstrip()}")
     typer.echo(f"\n{len(rows)} of {len(cells)} cells failed")
 

@@ -127,3 +127,49 @@ def undrawn(unplotted, monkeypatch):
     monkeypatch.setattr(pictures, "pictures", lambda *given: [])
     monkeypatch.setattr(grid_report, "grid_pictures", lambda *given: [])
     monkeypatch.setattr(report, "write_report", lambda path, chapters, title, together=None: path.write_text(title))
+
+
+RESULTS = {  # folder -> what its config has
+    "a": {"forecasters": "{SeasonalNaive: , own: {type: Drift}}"},
+    "b": {"forecasters": "{SeasonalNaive: , own: {type: Naive}, WindowAverage: }"},
+    "whole": {"forecasters": "{SeasonalNaive: , own (a): {type: Drift}, own (b): {type: Naive}, WindowAverage: }"},
+    "counted": {"forecasters": "{Drift: , bad: {type: 'lab_models:Failing'}}", "file": "counted.csv", "freq": "1"},
+    "many": {"horizon": "[2, 3]", "plan": "{n_folds: 4, refit: never}"},
+}
+
+
+@pytest.fixture(scope="session")
+def results(data, tmp_path_factory):
+    """A folder of results: experiments, one of which has cells that failed, and a suite. Not to be changed."""
+    from forecast.experiment import run_experiment, run_suite
+
+    folder = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(data))
+        for name, of in RESULTS.items():
+            text = f"""\
+                name: {name}
+                datasets: {{file: {data}/{of.get("file", "series.csv")}, freq: {of.get("freq", "D")}}}
+                horizon: {of.get("horizon", "3")}
+                plan: {of.get("plan", "{n_folds: 6, refit: 3}")}
+                forecasters: {of.get("forecasters", "{SeasonalNaive: , Drift: }")}
+                audit: false
+                """
+            path = folder / f"{name}.yaml"
+            path.write_text(textwrap.dedent(text))
+            (run_suite if name == "many" else run_experiment)(path, folder / name, page=False)
+            path.unlink()
+    return folder
+
+
+@pytest.fixture
+def copied(results, tmp_path):
+    """Copy some of the results, and give the folder in which they are."""
+    import shutil
+
+    def copy(*names):
+        for name in names:
+            shutil.copytree(results / name, tmp_path / "results" / name)
+        return tmp_path / "results"
+
+    return copy
