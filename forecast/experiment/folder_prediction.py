@@ -168,7 +168,8 @@ def _same(freq: str, other: str) -> bool:
     if freq == other or freq.isdecimal() or other.isdecimal():
         return freq == other
     one, two = parse_freq(freq), parse_freq(other)
-    return one._replace(anchor=None) == two._replace(anchor=None) and None in (one.anchor, two.anchor, None)
+    anchors = {one.anchor, two.anchor}
+    return one._replace(anchor=None) == two._replace(anchor=None) and (len(anchors) == 1 or None in anchors)
 
 
 def _check_names(model: Forecaster, source: Source, levels: Sequence[float] | None) -> None:

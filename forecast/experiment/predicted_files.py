@@ -141,7 +141,8 @@ class OutFolder:
         Store(self.folder).remove(self._failed(key))
 
     def write_error(self, key: str, config: Mapping[str, Any], failure: Failure) -> None:
-        """Keep why it failed."""
+        """Keep why it failed; forecasts of what its file was before are no longer any."""
+        Store(self.folder).remove(key.partition("-")[2])
         with Store(self.folder).replacing(self._failed(key)) as path:
             path.write_text(json.dumps({**vars(failure), "asked": config}, indent=1), encoding="utf-8")
 

@@ -240,6 +240,16 @@ def test_another_frequency_than_that_of_the_fit_is_refused(tmp_path, fitted):
         predict_folder(fitted, folder, tmp_path / "out2", engine=HERE)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("W", "W-SUN", True), ("W-MON", "W-SUN", False), ("2D", "D", False), ("7", "7", True), ("7", "D", False)],
+)
+def test_frequencies_are_the_same_as_far_as_both_say(one, other, same):
+    from forecast.experiment.folder_prediction import _same
+
+    assert _same(one, other) == _same(other, one) == same
+
+
 def test_a_folder_of_its_own_and_networks_across_series_are_refused(tmp_path, fitted, folder):
     with pytest.raises(ValueError, match="is the folder of the series; give another one"):
         predict_folder(fitted, folder, folder, engine=HERE)
@@ -276,6 +286,7 @@ def test_the_command_forecasts_a_folder_and_goes_on(tmp_path, fitted, folder):
     status, said, err = command(*given, "--json")
     told = json.loads(said)
     assert (status, told["status"], told["files"], len(told["failed"])) == (1, 1, 2, 1)
+    assert not (tmp_path / "out" / "one.parquet").exists()  # they were of another file
 
 
 @pytest.mark.parametrize(
