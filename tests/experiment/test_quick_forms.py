@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -17,7 +16,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", ["latent_vs_direct"])
+@pytest.mark.parametrize("name", ["context", "latent_vs_direct", "memory", "oracle"])
 def test_a_quick_form_runs_through_and_writes_its_page(name, tmp_path):
     command = [
         sys.executable,
@@ -34,6 +33,5 @@ def test_a_quick_form_runs_through_and_writes_its_page(name, tmp_path):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-2000:]  # 1 where a cell failed
     assert (tmp_path / "out" / "report.html").is_file()
-    assert pd.read_csv(tmp_path / "out" / "cells.csv")["status"].eq("done").all()
