@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-
 _SYMBOLS = 8  # of the copy task; the next kind is the blank, and the last the signal
 
 
