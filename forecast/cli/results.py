@@ -80,7 +80,7 @@ def gc(
         table = left.groupby(["experiment", "what"], sort=False)["bytes"].agg(["size", "sum"]).reset_index()
         shown = table.rename(columns={"size": "number"}).assign(size=_sizes(table["sum"]))
         print_table(shown.loc[:, ["experiment", "what", "number", "size"]])
-        number, size = len(left), _size(int(left["bytes"].sum()))
+        number, size = len(left), _size(sum(left["bytes"]))
         typer.echo(f"\n{number:,} {'was' if number == 1 else 'were'} removed, {size}" if yes else f"\n{size} in all")
         if not yes:
             say("nothing was removed: give --yes for that")
@@ -140,12 +140,12 @@ def _tell_failures(cells: "pd.DataFrame") -> None:
     typer.echo(f"\n{len(rows)} of {len(cells)} cells failed")
 
 
-def _says(column: "pd.Series") -> bool:
+def _says(column: Any) -> bool:
     """Tell whether there is anything in a column."""
     return bool((column.notna() & (column.astype("str") != "")).any())
 
 
-def _lines(texts: "pd.Series") -> list[str]:
+def _lines(texts: Any) -> list[str]:
     """Give texts on one line each."""
     return [" ".join(text.split()) for text in texts]
 

@@ -93,7 +93,7 @@ def brought_together(dataset: str, owns: Sequence[Own], notes: list[str]) -> Who
     intervals = found.skill.set_index("forecaster").reindex(summary["forecaster"])
     known = BASELINE in ledger.forecasters  # else an interval would be that of a skill against another
     ends = {end: intervals[end].to_numpy() if known else np.nan for end in ("low", "high")}
-    summary = summary.assign(folder=summary["forecaster"].map(of), **ends)
+    summary = summary.assign(folder=[of[name] for name in summary["forecaster"]], **ends)
     summary = summary.loc[:, [*COMPARED, *(name for name in summary.columns if name not in COMPARED)]]
     regimes = {str(one.get("regime", {}).get("type", "")) for one in configs}
     regime = regimes.pop() if len(regimes) == 1 else ""
@@ -151,4 +151,5 @@ def _alike(one: Ledger | None, other: Ledger | None, label: str) -> bool:
 
 def _renamed(ledger: Ledger, names: Mapping[str, str]) -> Ledger:
     runs = tuple(replace(run, forecaster=names[run.forecaster]) for run in ledger.runs)
-    return replace(ledger, runs=runs, fits=ledger.fits.assign(forecaster=ledger.fits["forecaster"].map(names)))
+    fits = ledger.fits.assign(forecaster=[names[name] for name in ledger.fits["forecaster"]])
+    return replace(ledger, runs=runs, fits=fits)
