@@ -80,7 +80,7 @@ def gc(
         table = left.groupby(["experiment", "what"], sort=False)["bytes"].agg(["size", "sum"]).reset_index()
         shown = table.rename(columns={"size": "number"}).assign(size=_sizes(table["sum"]))
         print_table(shown.loc[:, ["experiment", "what", "number", "size"]])
-        number, size = len(left), _size(sum(left["bytes"].tolist()))
+        number, size = len(left), _size(sum(left["bytes"]))
         typer.echo(f"\n{number:,} {'was' if number == 1 else 'were'} removed, {size}" if yes else f"\n{size} in all")
         if not yes:
             say("nothing was removed: give --yes for that")

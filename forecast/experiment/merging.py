@@ -151,6 +151,5 @@ def _alike(one: Ledger | None, other: Ledger | None, label: str) -> bool:
 
 def _renamed(ledger: Ledger, names: Mapping[str, str]) -> Ledger:
     runs = tuple(replace(run, forecaster=names[run.forecaster]) for run in ledger.runs)
-    return replace(
-        ledger, runs=runs, fits=ledger.fits.assign(forecaster=[names[name] for name in ledger.fits["forecaster"]])
-    )
+    fits = ledger.fits.assign(forecaster=[names[name] for name in ledger.fits["forecaster"]])
+    return replace(ledger, runs=runs, fits=fits)
