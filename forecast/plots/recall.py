@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from forecast.plots.frames import as_pandas, check_columns
 from forecast.plots.style import FAINT, MUTED, label_lines, line_height, line_styles, look, panels
@@ -30,6 +30,9 @@ def plot_recall(recalls: Any, *, solved: float = 0.05, ax: Axes | Iterable[Axes]
     check_columns(table, "recalls", _NEEDED)
     tasks = table["task"].unique().tolist()
     lengths = sorted(set(table["length"].tolist()))
+    table = table.assign(shown=table["error"].astype(float).clip(_LEAST, _MOST))
+    shown = table["shown"].dropna().tolist()
+    heights = 0.7 * min(solved, *shown), 1.4 * max(1.0, *shown)
     styles = line_styles(dict(zip(table["backbone"], table["family"], strict=True)))
     with look():
         size = (5.2 * len(tasks), max(3.6, line_height(len(styles))))
@@ -40,7 +43,7 @@ def plot_recall(recalls: Any, *, solved: float = 0.05, ax: Axes | Iterable[Axes]
             panel.set_title(task)
             panel.set_xlabel("length (tokens)")
             named.append((panel, _lines(panel, rows, styles)))
-            _scales(panel, lengths, solved)
+            _scales(panel, lengths, solved, heights)
         axes[0].set_ylabel("error, as a share of that without memory")
         if ax is None:
             figure.draw_without_rendering()  # names are spread over the heights that the panels really get
@@ -57,7 +60,6 @@ def _lines(ax: Axes, rows: pd.DataFrame, styles: dict[str, dict]) -> dict[str, f
         trained = pd.DataFrame(curve[curve["left_out"] == ""]).sort_values(by=["length"], kind="stable")
         if trained.empty:
             continue
-        trained = trained.assign(shown=trained["error"].astype(float).clip(_LEAST, _MOST))
         middle = trained.groupby("length")["shown"].median()
         x, y = middle.index.to_numpy(dtype=float), middle.to_numpy(dtype=float)
         style = styles[str(name)]
@@ -72,11 +74,10 @@ def _lines(ax: Axes, rows: pd.DataFrame, styles: dict[str, dict]) -> dict[str, f
     return ends
 
 
-def _scales(ax: Axes, lengths: list[int], solved: float) -> None:
+def _scales(ax: Axes, lengths: list[int], solved: float, heights: tuple[float, float]) -> None:
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
-    low = min(ax.get_ylim()[0], solved / 2)
-    ax.set_ylim(low, max(ax.get_ylim()[1], 1.5))
+    ax.set_ylim(*heights)
     for height, meaning in ((1.0, "nothing remembered"), (solved, "solved")):
         ax.axhline(height, color=FAINT, linewidth=1.2, zorder=0, label=f"_{meaning}")
         place = {"xytext": (2, 3), "textcoords": "offset points", "fontsize": 7.5, "color": MUTED}
@@ -86,6 +87,6 @@ def _scales(ax: Axes, lengths: list[int], solved: float) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}\N{NO-BREAK SPACE}%"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="y", color=FAINT, linewidth=0.4)

@@ -51,6 +51,14 @@ def test_a_line_that_ends_early_ends_in_a_cross_and_shows_the_whole_axis():
     assert ax.get_xlim()[1] > 200
 
 
+def test_every_error_lies_within_the_panels_which_share_their_scale():
+    table = frame(seeds=[0])
+    table.loc[table["task"] == "copy", "error"] *= 0.2
+    for ax in draw(table).axes:
+        low, high = ax.get_ylim()
+        assert all(low < height < high for line in lines(ax).values() for height in line.get_ydata())
+
+
 def test_what_is_far_out_is_drawn_at_the_edge_and_nothing_at_all_is_refused():
     table = frame(["adding"], [0])
     table.loc[0, "error"] = math.inf
