@@ -145,7 +145,7 @@ def _chapter(whole: Whole, notes: Sequence[str]) -> Any:
         folds,
         {"dataset": whole.name, "horizon": ledger.horizon, "regime": whole.regime or "not the same"}
         | _facts(whole, folds)
-        | {"not the same": "; ".join(notes) or "nothing"},
+        | {"notes": "; ".join(notes) or "none"},
         failures=[failure_of(cell) for cell in lost if cell["status"] == "failed"],
         not_tested=left_out(lost),
         found=whole.found,
