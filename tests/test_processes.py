@@ -4,13 +4,17 @@ Real processes that talk over gloo, started in every way there is. Dropout is of
 two, since the two draw masks of their own.
 """
 
+import contextlib
 import importlib.util
 import json
+import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+import uuid
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # What runs in every process: fits one after the other, each of which leaves what it has and what it was given.
 SCRIPT = '''
 import json, os, sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +45,7 @@ import torch
 from lightning.pytorch import Callback
 
 from forecast import NeuralForecaster, Training
+from forecast.clusters import cluster
 from forecast.nn import LSTM, Direct, GraphTransformer
 
 
@@ -108,10 +114,12 @@ def keep(forecaster, folder):
 
 if __name__ == "__main__":
     told = json.loads(sys.argv[1])
-    for name in told["names"]:
-        frame = frame_of(seed=int(os.environ["RANK"])) if told.get("apart") else None
-        options = {"checkpoint": told["checkpoint"]} if "checkpoint" in told else {}
-        keep(fit(name, told["out"], told["trainer"], frame, told.get("fails"), **options), Path(told["out"]) / name)
+    with cluster(2) if told["trainer"].get("strategy") == "ray" else nullcontext():
+        for name in told["names"]:
+            frame = frame_of(seed=int(os.environ["RANK"])) if told.get("apart") else None
+            options = {"checkpoint": told["checkpoint"]} if "checkpoint" in told else {}
+            fails = told.get("fails", {}).get(name)
+            keep(fit(name, told["out"], told["trainer"], frame, fails, **options), Path(told["out"]) / name)
 '''
 ALL = ("plain", "masked", "odd", "single", "groups", "patient")
 TWO = {"devices": 2}
@@ -159,41 +167,39 @@ def torchrun(*options):
     return [sys.executable, "-m", "torch.distributed.run", "--standalone", *options]
 
 
-def start(command, **told):
-    """Start a script in a group of processes of its own."""
+def start(command, mark, **told):
+    """Start a script; all processes that come of it carry its mark in their environment."""
     known = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": os.environ["HOME"]}
+    known["STARTED_AS"] = mark
     return subprocess.Popen(
         [*command, json.dumps({**told, "out": str(told["out"])})],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         env=known,
-        start_new_session=True,
     )
 
 
 def run(command, seconds=900, **told):
     """Run a script to its end, after which nothing of it may be left; give its exit status and what it said."""
-    process = start(command, **told)
+    mark = uuid.uuid4().hex
+    process = start(command, mark, **told)
     try:
         said = process.communicate(timeout=seconds)[0]
-        wait_for(lambda: not members_of(process.pid))
+        wait_for(lambda: not marked(mark))
     finally:
-        if members_of(process.pid):
-            os.killpg(process.pid, signal.SIGKILL)
+        for left in marked(mark):
+            os.kill(left, signal.SIGKILL)
     return process.returncode, said
 
 
-def members_of(group):
-    """Give the processes of a session that are under way; one that has ended and was not waited for is not."""
+def marked(mark):
+    """Give the processes that carry a mark."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, session = path.read_text().rpartition(")")[2].split()[:4]
-        except OSError:
-            continue
-        if int(session) == group and state != "Z":
-            found.append(path.parent.name)
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"STARTED_AS={mark}".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
     return found
 
 
@@ -218,8 +224,7 @@ def weights(out, name, rank):
 
 def assert_same(one, other):
     """Assert that two processes have the same weights, losses and forecasts, to the bit."""
-    for ours, theirs in zip(one, other, strict=True):
-        assert ours.keys() == theirs.keys()
+    assert one[0].keys() == other[0].keys()
     assert all(torch.equal(one[0][name], other[0][name]) for name in one[0])
     assert one[1]["loss"] == other[1]["loss"]
     np.testing.assert_array_equal(one[1]["curve"], other[1]["curve"])
@@ -398,7 +403,7 @@ def test_two_machines_on_the_loopback_give_the_same(script, together, tmp_path):
     nodes += [f"--master-port={free_port()}"]
     command = [sys.executable, "-m", "torch.distributed.run", *nodes]
     told = {"out": tmp_path, "names": ["masked"], "trainer": {"devices": 1, "num_nodes": 2}}
-    begun = [start([*command, f"--node-rank={rank}", str(script)], **told) for rank in (0, 1)]
+    begun = [start([*command, f"--node-rank={rank}", str(script)], "node", **told) for rank in (0, 1)]
     for process in begun:
         said = process.communicate(timeout=900)[0]
         assert process.returncode == 0, said
@@ -407,8 +412,6 @@ def test_two_machines_on_the_loopback_give_the_same(script, together, tmp_path):
 
 
 def free_port():
-    import socket
-
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         return held.getsockname()[1]
@@ -416,15 +419,12 @@ def free_port():
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra")
-# Of no concern here: Ray leaves files and sockets to its own processes.
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_ray_brings_the_same_weights_back_and_tells_what_a_worker_raised(fits, together, tmp_path):
-    ray = {"devices": 2, "strategy": "ray"}
-    fits.keep(fits.fit("masked", tmp_path, ray), tmp_path / "masked")
+def test_ray_brings_the_same_weights_back_and_tells_what_a_worker_raised(script, together, tmp_path):
+    told = {"names": ["masked", "plain"], "trainer": {"devices": 2, "strategy": "ray"}, "fails": {"plain": [1, 1]}}
+    code, said = run([sys.executable, str(script)], out=tmp_path, **told)
     assert_same(all_of(tmp_path, "masked", 0), all_of(together, "masked", 0))
-    with pytest.raises(Exception, match="the lid is stuck"):
-        fits.fit("plain", tmp_path, ray, fails=[1, 1])
+    assert code != 0
+    assert "RuntimeError: the lid is stuck" in said
 
 
 # -- what fails ------------------------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def test_ray_brings_the_same_weights_back_and_tells_what_a_worker_raised(fits, t
 @pytest.mark.slow
 @pytest.mark.parametrize("fails", [[0, 1], [1, 1], ["kill", 1]])
 def test_a_script_one_of_whose_processes_fails_ends_and_leaves_none(script, tmp_path, fails):
-    told = {"out": tmp_path, "names": ["plain"], "trainer": TWO, "fails": fails}
+    told = {"out": tmp_path, "names": ["plain"], "trainer": TWO, "fails": {"plain": fails}}
     code, said = run([sys.executable, str(script)], **told)
     assert code != 0
     said_why = "the lid is stuck" if fails[0] != "kill" else "another one has failed, whose own message says why"
@@ -442,7 +442,7 @@ def test_a_script_one_of_whose_processes_fails_ends_and_leaves_none(script, tmp_
 
 @pytest.mark.slow
 def test_torchrun_ends_all_when_one_fails(script, tmp_path):
-    told = {"out": tmp_path, "names": ["plain"], "trainer": TWO, "fails": [1, 1]}
+    told = {"out": tmp_path, "names": ["plain"], "trainer": TWO, "fails": {"plain": [1, 1]}}
     code, said = run([*torchrun("--nproc-per-node=2"), str(script)], **told)
     assert code != 0
     assert "the lid is stuck" in said
@@ -451,11 +451,10 @@ def test_torchrun_ends_all_when_one_fails(script, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_fit_one_of_whose_processes_fails_raises_what_it_said_and_leaves_none(fits, tmp_path):
-    before = members_of(os.getsid(0))
     with pytest.raises(Exception, match="the lid is stuck") as caught:
         fits.fit("plain", tmp_path, {"devices": 2, "strategy": "ddp_fork"}, fails=[1, 1])
     assert "share the fit" in caught.value.__notes__[0]
-    wait_for(lambda: set(members_of(os.getsid(0))) <= set(before))
+    assert not multiprocessing.active_children()
     fits.fit("single", tmp_path)  # and this process can go on
 
 
@@ -471,7 +470,7 @@ def test_processes_that_read_other_data_are_told(script, tmp_path):
 def test_a_fit_that_was_stopped_goes_on_to_the_same_weights(script, together, tmp_path):
     told = {"out": tmp_path, "names": ["masked"], "trainer": TWO, "checkpoint": str(tmp_path / "state")}
     command = [*torchrun("--nproc-per-node=2"), str(script)]
-    code, said = run(command, fails=["all", 2], **told)
+    code, said = run(command, fails={"masked": ["all", 2]}, **told)
     assert code != 0
     assert "the power is gone" in said
     assert list((tmp_path / "state").glob("*.json"))

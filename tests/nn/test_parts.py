@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from forecast.nn import BACKBONES, DECODERS
-from forecast.nn.losses import pinball
+from forecast.nn.losses import pinball, squared
 from forecast.nn.scaling import running
 
 
@@ -80,6 +80,18 @@ def test_pinball_ignores_targets_that_do_not_count_even_nan():
 
 def test_pinball_is_zero_where_nothing_counts():
     assert pinball(torch.ones(1, 1, 1), torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([0.5])) == 0
+
+
+@pytest.mark.parametrize("loss", [pinball, lambda *parts, total=None: squared(*parts, 1, total)])
+def test_losses_of_parts_divided_by_what_counts_in_all_add_up_to_that_of_the_whole(loss):
+    levels = torch.tensor([0.1, 0.5, 0.8])
+    quantiles, targets = torch.randn(7, 4, 3), torch.randn(7, 4)
+    weights = (torch.rand(7, 4) > 0.3).float()
+    parts = [
+        loss(quantiles[rows], targets[rows], weights[rows], levels, total=weights.sum())
+        for rows in (slice(0, 3), slice(3, 7))
+    ]
+    assert float(sum(parts)) == pytest.approx(float(loss(quantiles, targets, weights, levels)), rel=1e-5)
 
 
 def names(kind: type) -> set[str]:
