@@ -9,6 +9,7 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -382,6 +383,22 @@ def test_a_script_that_lightning_starts_once_more_gives_the_same(script, togethe
     for name in ("masked", "plain"):
         for rank in (0, 1):
             assert_same(all_of(tmp_path, name, rank), all_of(together, name, 0))
+
+
+@pytest.mark.slow
+def test_the_script_of_the_page_runs_and_its_first_process_tells_the_forecast(tmp_path):
+    page = (ROOT / "docs/scale.md").read_text(encoding="utf-8")
+    block = next(
+        block for block in re.findall(r"^```python\n(.*?)^```$", page, flags=re.S | re.M) if "# train.py" in block
+    )
+    (tmp_path / "train.py").write_text(
+        re.sub(r"\bsteps=\d+", "steps=3", block).replace('"lstm")', f'"{tmp_path}/lstm")')
+    )
+    code, said = run([sys.executable, str(tmp_path / "train.py")], out=tmp_path)
+    assert code == 0, said
+    count, rows = map(int, said.split())
+    assert rows == 24 * count
+    assert (tmp_path / "lstm/forecaster.json").exists()
 
 
 @pytest.mark.slow
