@@ -121,7 +121,8 @@ class Killing(Progress):
         rng = np.random.default_rng(1)
         while self.kills < self.times:
             time.sleep(rng.exponential(0.3))
-            pids = {int((cell.traces / cell.key).read_text().split()[-1]) for cell in self.at_work_now()}
+            traces = [(cell.traces / cell.key).read_text().split() for cell in self.at_work_now()]
+            pids = {int(trace[-1]) for trace in traces if trace}  # one may be there and not yet written
             for pid in rng.permutation(sorted(pids))[:1]:
                 try:
                     os.kill(pid, signal.SIGKILL)
