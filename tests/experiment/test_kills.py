@@ -3,9 +3,8 @@
 import multiprocessing
 import os
 import signal
-import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +35,14 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Cell(Work):
-    """Leaves a trace of its process whenever it is computed; every other one fails at its first time."""
+    """Leaves a trace of its process whenever it is computed; every other one fails at its first time.
+
+    One that `dies` is killed at its first time, at some moment.
+    """
 
     number: int
     traces: Path
-    seconds: float = 0.0
+    dies: bool = False
 
     @property
     def key(self):
@@ -62,7 +64,9 @@ class Cell(Work):
         first = not trace.exists()
         with trace.open("a") as file:
             file.write(f"{os.getpid()}\n")
-        time.sleep(self.seconds)
+        if first and self.dies:
+            time.sleep(np.random.default_rng(self.number).exponential(0.1))
+            os.kill(os.getpid(), signal.SIGKILL)
         if first and self.number % 2:
             raise RuntimeError("the lid is stuck")
         return Numbers(self.number)
@@ -110,43 +114,24 @@ def test_two_hundred_runs_that_are_killed_lose_nothing_and_do_nothing_twice(tmp_
     assert finished  # of killed runs alone
 
 
-class Killing(Progress):
-    """Kills a worker that is at work, chosen at random, every now and then."""
+class Ended(Progress):
+    """Remembers how cells ended."""
 
-    def __init__(self, cells, times):
-        self.cells, self.times, self.kills, self.ended = cells, times, 0, {}
-        self.thread = threading.Thread(target=self.kill, daemon=True)
-
-    def kill(self):
-        rng = np.random.default_rng(1)
-        while self.kills < self.times:
-            time.sleep(rng.exponential(0.3))
-            traces = [(cell.traces / cell.key).read_text().split() for cell in self.at_work_now()]
-            pids = {int(trace[-1]) for trace in traces if trace}  # one may be there and not yet written
-            for pid in rng.permutation(sorted(pids))[:1]:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    self.kills += 1
-                except ProcessLookupError:  # one that has been killed before
-                    pass
-
-    def at_work_now(self):
-        return [cell for cell in self.cells if cell.key not in self.ended and (cell.traces / cell.key).exists()]
+    def __init__(self):
+        self.outcomes = {}
 
     def finished(self, cell, outcome, seconds):
-        self.ended[cell.key] = outcome
+        self.outcomes[cell.number] = outcome
 
 
 def test_workers_that_are_killed_all_the_time_lose_nothing(tmp_path):
     store, cells = begin(tmp_path)
-    cells = [Cell(cell.number, cell.traces, seconds=0.3) for cell in cells]
-    killing = Killing(cells, times=15)
-    killing.thread.start()
-    run_cells(cells, store, killing, Local(workers=2))
-    killing.times = 0
-    killing.thread.join()
-    assert killing.kills
-    run_cells(cells, store, Progress(), Local(workers=1))
-    assert all(Numbers(cell.number).are_in(store.folder_of(cell.key)) for cell in cells if store.is_done(cell.key))
-    run_cells(cells, store, Progress(), Local(workers=1))  # what failed of its own, at its first time
-    assert all(store.is_done(cell.key) for cell in cells)
+    cells = [replace(cell, dies=cell.number % 3 == 0) for cell in cells]
+    run_cells(cells, store, ended := Ended(), Local(workers=2))
+    expected = {cell.number: "failed" if cell.number % 2 and not cell.dies else "done" for cell in cells}
+    assert ended.outcomes == expected
+    for cell in cells:
+        workers = (cell.traces / cell.key).read_text().split()
+        assert len(set(workers)) == len(workers) == 1 + cell.dies
+    run_cells(cells, store, Progress(), Local(workers=1))  # what failed of its own
+    assert all(Numbers(cell.number).are_in(store.folder_of(cell.key)) for cell in cells)
