@@ -124,7 +124,8 @@ class Ended(Progress):
         self.outcomes[cell.number] = outcome
 
 
-def test_workers_that_are_killed_all_the_time_lose_nothing(tmp_path):
+def test_workers_that_are_killed_all_the_time_lose_nothing(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))  # by which workers find the class of cells
     store, cells = begin(tmp_path)
     cells = [replace(cell, dies=cell.number % 3 == 0) for cell in cells]
     run_cells(cells, store, ended := Ended(), Local(workers=2))
