@@ -13,28 +13,27 @@ from forecast.nn import ForecastNetwork
 from forecast.time_blocks import blocks_of_own_time, share_beyond_chance
 from forecast.windows import Batch
 
-_FARTHEST = 50.0  # scaled values beyond it would decide for all others
-
 
 def unfounded_drift(network: ForecastNetwork, batches: Iterable[Batch], series: np.ndarray, horizon: int) -> np.ndarray:
     """Give how far the medians of each step drift without reason, (reach,) in scaled units, from training windows.
 
-    `series` (W,) says of which series each window of the batches is. It is their own mean displacement from the anchor,
-    less the share of it that is beyond chance: by the displacements of what came true, in blocks of each series' own
-    time, all steps together. See `share_beyond_chance`. Zeros where no window counts.
+    `series` (W,) says of which series each window of the batches is. It is the mean of what the medians are away from
+    the anchor, less the share of it that is beyond chance: by the median of what came true, in blocks of each series'
+    own time, all steps together. See `share_beyond_chance`. Zeros where no window counts.
     """
     told = Displacements.of(network, batches, horizon)
     if told is None:
         return np.zeros(network.decoder.reach, dtype="float32")
     said, true, counted, cutoffs = (part[told.counting] for part in told)
-    true = true.clip(-_FARTHEST, _FARTHEST)
-    overall = _means(true, counted, otherwise=0.0)
+    # Not by means: those of skewed values, such as counts, lie where no median should be.
+    overall = _medians(true, counted, otherwise=0.0)
     blocks = blocks_of_own_time(series[told.counting], cutoffs)
-    means = np.stack([_means(true[block], counted[block], otherwise=overall) for block in blocks])
-    return (1 - share_beyond_chance(means)) * said.mean(axis=0)
+    medians = np.stack([_medians(true[block], counted[block], otherwise=overall) for block in blocks])
+    return (1 - share_beyond_chance(medians)) * said.mean(axis=0)
 
 
-def _means(true: np.ndarray, counted: np.ndarray, otherwise: np.ndarray | float) -> np.ndarray:
-    """Give the mean of each step, (reach,), or what it is `otherwise`, where nothing counts."""
-    counts = counted.sum(axis=0)
-    return np.where(counts > 0, (true * counted).sum(axis=0) / np.where(counts > 0, counts, 1.0), otherwise)
+def _medians(true: np.ndarray, counted: np.ndarray, otherwise: np.ndarray | float) -> np.ndarray:
+    """Give the median of each step, (reach,), or what it is `otherwise`, where nothing counts."""
+    known = np.where(counted > 0, true, np.nan)
+    anything = np.isfinite(known).any(axis=0)
+    return np.where(anything, np.nanmedian(np.where(anything, known, 0.0), axis=0), otherwise)

@@ -68,7 +68,7 @@ class NetworkTraining(LightningModule):
         targets, counted = self._labels(batch, ALL)
         ready = _ready(patches.ends.scale, patches.ends.count, network.context_length).unsqueeze(-1)
         weights = torch.where(ready, counted, 0.0)
-        network.anchor.solve(patches.ends, patches.seasons, patches.smoothed, targets, weights)
+        network.anchor.solve(patches.ends, patches.past, targets, weights)
 
     def loss(self, batch: Batch, origins: slice, patches: Patches | None = None) -> Tensor:
         """Give the mean loss of windows (B, T + H) over their origins, on the steps that the decoder reaches.

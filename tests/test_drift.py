@@ -69,10 +69,20 @@ def test_unfounded_is_what_blocks_of_time_do_not_bear_out(fitted):
         said, true = displacements(forecaster), displacements(forecaster, of_actuals=True)
     finally:
         network.drift.copy_(drift)
-    means = [true[part].mean(axis=0) for part in np.array_split(np.arange(len(true)), BLOCKS)]
-    mean, error = np.mean(means, axis=0), np.var(means, axis=0, ddof=1) / BLOCKS
+    medians = [np.median(true[part], axis=0) for part in np.array_split(np.arange(len(true)), BLOCKS)]
+    mean, error = np.mean(medians, axis=0), np.var(medians, axis=0, ddof=1) / BLOCKS
     share = max(0.0, 1 - error.sum() / (mean**2).sum())
     np.testing.assert_allclose(found, (1 - share) * said.mean(axis=0), atol=1e-4)
+
+
+def test_medians_that_lie_below_the_mean_of_skewed_values_are_no_drift():
+    """A shop that sells nothing on most days, and something on a few."""
+    rng = np.random.default_rng(0)
+    ds = pd.date_range("2020-01-01", periods=600, freq="D")
+    sold = pd.DataFrame({"unique_id": "a", "ds": ds, "y": rng.poisson(4, 600) * (rng.random(600) < 0.3)})
+    training = Training(steps=100, batch_size=64, validation_length=0)
+    forecaster = NeuralForecaster("lstm", 7, context_length=28, patch_length=7, training=training).fit(sold)
+    assert forecaster.fitted_values()["0.5"].abs().mean() < 0.3  # the median is 0, and the mean 1.2
 
 
 def test_where_nothing_is_observed_nothing_is_taken_away(fitted):

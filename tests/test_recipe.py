@@ -91,6 +91,38 @@ def test_presets_differ_in_steps_where_training_names_none():
     assert small(preset="best").outline(FRAME).steps == 6
 
 
+# -- weeks -------------------------------------------------------------------------------------------------------------
+
+
+def hours_of_weeks(count=900) -> pd.DataFrame:
+    """A day like the others, but for what its weekday adds."""
+    ds, rng = pd.date_range("2024-01-01", periods=count, freq="h"), np.random.default_rng(0)
+    levels = np.array([0, 3, 1, 5, 2, -4, 2])[ds.day_of_week]
+    y = levels + np.sin(np.arange(count) * np.pi / 12) + rng.normal(0, 0.1, count)
+    return pd.DataFrame({"unique_id": "a", "ds": ds, "y": y})
+
+
+def test_the_week_is_a_second_season_of_hours_where_a_context_holds_one():
+    frame, training = hours_of_weeks(), Training(steps=30)
+    errors = {}
+    for week in (True, False):
+        model = NeuralForecaster("lstm", 96, recipe=Recipe(week=week), training=training).fit(frame.iloc[:-96])
+        errors[week] = np.abs(model.predict()["0.5"].to_numpy() - frame["y"].to_numpy()[-96:]).mean()
+        assert model.network_.week_length == (168 if week else 1)
+    assert errors[True] < 0.5 * errors[False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "week"),
+    [({"context_length": 160}, 1), ({"context_length": 168}, 168), ({"season_length": 168}, 1), ({"freq": "D"}, 1)],
+)
+def test_a_week_that_is_no_second_season_is_left_out(changes, week):
+    frame, freq = hours_of_weeks(400), changes.pop("freq", "h")
+    frame["ds"] = pd.date_range("2024-01-01", periods=len(frame), freq=freq)
+    model = NeuralForecaster(LSTM(width=8), 4, **{"training": Training(steps=1), "patch_length": 4} | changes)
+    assert model.fit(frame).week_length_ == week
+
+
 # -- logarithms and counts ---------------------------------------------------------------------------------------------
 
 

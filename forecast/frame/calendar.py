@@ -56,6 +56,14 @@ class Calendar:
     season_length: int
 
     @property
+    def week_length(self) -> int | None:
+        """The steps of a week, where several make a day; else None."""
+        if self.unit is None or not isinstance(self.steps, Ticks):
+            return None
+        per_day, rest = divmod(DAY, self.steps.length * NANOSECONDS[self.unit])
+        return 7 * per_day if rest == 0 and per_day > 1 else None
+
+    @property
     def in_wall_time(self) -> bool:
         """Whether steps are counted on the clock on the wall: true in a time zone for steps of a day and more."""
         return self.zone is not None and self.freq.lstrip("0123456789") not in (*NANOSECONDS, STEPS)

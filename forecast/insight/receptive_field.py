@@ -136,9 +136,8 @@ def _forecasts(part: Sample, whole: bool) -> tuple[Tensor, Tensor, Tensor]:
     if whole:
         patches = replace(patches, ends=replace(held, last=patches.ends.last), before=_held(patches.before))
     else:
-        told, smooth = (said and said.detach() for said in (patches.seasons, patches.smoothed))
         patches = replace(patches, ends=held, before=_held(patches.before), recent=patches.recent.detach())
-        patches = replace(patches, seasons=told, smoothed=smooth)
+        patches = replace(patches, past=patches.past.detach())
     scaled = network.decode(patches, network.backbone(network.tokens(patches)), LAST)
     median = scaled.quantiles[..., int(network.normal.abs().argmin())] + scaled.anchor / divisor.unsqueeze(-1)
     return x, median.squeeze(1)[part.rows], ends.scale.squeeze(1)[part.rows] > 0

@@ -7,12 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from forecast.nn.past import Past
 from forecast.nn.scaling import Running
-from forecast.nn.seasons import Seasons
-from forecast.nn.smoothing import Smoothed
 
 _LEVELS = {
-    "blend": ("smooth", "last", "season", "profile"),
+    "blend": ("smooth", "last", "season", "profile", "week", "week_profile"),
     "last": ("last",),
     "season": ("season",),
     "mean": (),
@@ -28,14 +27,15 @@ class Anchor(nn.Module):
     """A level for each step: the running `"mean"`, the `"last"` value, that of the `"season"` before, or `"none"`, 0.
 
     A `"blend"` moves the mean, for each step, towards what exponential smoothing says (where it `smooths`), the last
-    value, the value at its place in the last season, and the mean of the values at its place, by a weight of each. The
-    weights are solved in closed form (`solve`), and learned on where nothing is smoothed: a level that has smoothing in
-    it stands on its own, as one of two forecasts that are averaged. Without a season, of length 1, there are no places.
+    value, the value at its place in the last season, and the mean of the values at its place, by a weight of each; and
+    so towards the value at its place in the last week, and the mean of those, where weeks count. The weights are solved
+    in closed form (`solve`), and learned on where nothing is smoothed: a level that has smoothing in it stands on its
+    own, as one of two forecasts that are averaged. A season or week of length 1 has no places.
     """
 
     weights: Tensor
 
-    def __init__(self, kind: str, reach: int, season_length: int, smooths: bool):
+    def __init__(self, kind: str, reach: int, season_length: int, week_length: int, smooths: bool):
         super().__init__()
         self.blended = kind == "blend"
         self.counted = kind != "none"
@@ -43,9 +43,11 @@ class Anchor(nn.Module):
         if self.blended:
             without = set() if smooths else {"smooth"}
             without |= set() if season_length > 1 else {"season", "profile"}
+            without |= set() if week_length > 1 else {"week", "week_profile"}
             levels = tuple(level for level in levels if level not in without)
         self.levels = levels
         self.season_length = season_length
+        self.week_length = week_length
         self.reach = reach
         weights = torch.full((reach, len(levels)), 1 / (1 + len(levels)) if self.blended else 1.0)
         if self.blended and not smooths:
@@ -63,20 +65,23 @@ class Anchor(nn.Module):
         """Whether it reads what the seasons say."""
         return bool({"season", "profile"} & set(self.levels))
 
-    def forward(self, ends: Running, seasons: Seasons | None, smoothed: Smoothed | None) -> Tensor:
+    @property
+    def weekly(self) -> bool:
+        """Whether it reads what the weeks say."""
+        return "week" in self.levels
+
+    def forward(self, ends: Running, past: Past) -> Tensor:
         """Give the level of each step, (B, N, reach)."""
         if not self.counted:
             return torch.zeros_like(ends.location).unsqueeze(-1).expand(-1, -1, self.reach)
-        levels = self._levels(ends, seasons, smoothed)
+        levels = self._levels(ends, past)
         moved = ends.location.unsqueeze(-1).expand(-1, -1, self.reach)
         for level, weight in zip(levels, self.weights.unbind(-1), strict=True):
             moved = moved + weight * level
         return moved
 
     @torch.no_grad()
-    def solve(
-        self, ends: Running, seasons: Seasons | None, smoothed: Smoothed | None, targets: Tensor, weights: Tensor
-    ) -> None:
+    def solve(self, ends: Running, past: Past, targets: Tensor, weights: Tensor) -> None:
         """Take the weights of least absolute errors, nearly, for each step by itself, in scaled units.
 
         None is below 0, and together they are at most 1: free ones would extrapolate the trends that windows happen to
@@ -87,7 +92,7 @@ class Anchor(nn.Module):
         if not self.blended:
             return
         location, divisor = ends.location.unsqueeze(-1), ends.divisor.unsqueeze(-1)
-        levels = torch.stack([self._scaled(level, divisor) for level in self._levels(ends, seasons, smoothed)], dim=-1)
+        levels = torch.stack([self._scaled(level, divisor) for level in self._levels(ends, past)], dim=-1)
         y = torch.where(weights > 0, self._scaled(targets - location, divisor), 0.0)
         counted = weights
         for _ in range(_ROUNDS):
@@ -100,9 +105,9 @@ class Anchor(nn.Module):
             self.weights.copy_(_mixture(gram + ridge, cross))
             counted = weights / ((y - (levels * self.weights).sum(-1)).abs() + _SMALL)
 
-    def _levels(self, ends: Running, seasons: Seasons | None, smoothed: Smoothed | None) -> list[Tensor]:
+    def _levels(self, ends: Running, past: Past) -> list[Tensor]:
         """Give each level relative to the running mean, (B, N, reach) or (B, N, 1); 0 where it is not known."""
-        place = torch.arange(self.reach, device=ends.location.device) % self.season_length
+        step = torch.arange(self.reach, device=ends.location.device)
         location = ends.location.unsqueeze(-1)
         levels = []
         for name in self.levels:
@@ -110,12 +115,14 @@ class Anchor(nn.Module):
                 levels.append(ends.last.unsqueeze(-1) - location)
                 continue
             if name == "smooth":
-                assert smoothed is not None
-                levels.append(smoothed.steps(self.reach) - location)
+                assert past.smoothed is not None
+                levels.append(past.smoothed.steps(self.reach) - location)
                 continue
-            assert seasons is not None
-            level = (seasons.last if name == "season" else seasons.profile) - location
-            levels.append(torch.where(level.isfinite(), level, 0.0)[..., place])
+            weekly = name.startswith("week")
+            told, length = (past.weeks, self.week_length) if weekly else (past.seasons, self.season_length)
+            assert told is not None
+            level = (told.profile if name.endswith("profile") else told.last) - location
+            levels.append(torch.where(level.isfinite(), level, 0.0)[..., step % length])
         return levels
 
     def _scaled(self, level: Tensor, divisor: Tensor) -> Tensor:

@@ -6,8 +6,8 @@ from typing import Literal, get_args, get_origin
 
 
 class Hyperparameters:
-    """A config whose whole numbers are 1 or more, whose choices are among those named and whose `dropout` lies in
-    [0, 1); what is not raises ValueError.
+    """A config whose whole numbers are 1 or more, whose choices are among those named, whose switches are on
+    or off and whose `dropout` lies in [0, 1); what is not raises ValueError.
     """
 
     def __post_init__(self) -> None:
@@ -19,6 +19,8 @@ class Hyperparameters:
             if not _is_one(value, field.type):
                 or_none = ", or None" if field.type == int | None else ""
                 raise ValueError(f"{place} is {value!r}; allowed: a whole number of 1 or more{or_none}")
+            if field.type is bool and not isinstance(value, bool):
+                raise ValueError(f"{place} is {value!r}; allowed: True or False")
             if get_origin(field.type) is Literal and value not in get_args(field.type):
                 raise ValueError(f"{place} is {value!r}; allowed: {', '.join(map(repr, get_args(field.type)))}")
             if field.name == "dropout" and (not isinstance(value, int | float) or not 0 <= value < 1):

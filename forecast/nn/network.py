@@ -17,12 +17,13 @@ from forecast.nn.anchor import Anchor
 from forecast.nn.backbones import Backbone, State
 from forecast.nn.covariates import CovariateReader, Covariates, KnownPath, Layout, Read
 from forecast.nn.decoders import Decoder
+from forecast.nn.past import Past
 from forecast.nn.patching import PatchEmbedding
 from forecast.nn.recipe import Recipe
 from forecast.nn.rollout import roll_out
 from forecast.nn.scaling import Running, of_windows, running
 from forecast.nn.seasons import Seasons, seasons, seasons_of_windows
-from forecast.nn.smoothing import Smoothed, smoothed, smoothed_windows
+from forecast.nn.smoothing import smoothed, smoothed_windows
 from forecast.nn.units import Units
 
 _STEPS_AHEAD = 4096  # that are read of what is known, at all origins of a window together: bounds memory in training
@@ -44,8 +45,7 @@ class Patches:
     recent, recent_readable: (B, N, M), the last values that the linear path reads.
     ends, before: running statistics at the patches' ends and one patch earlier, (B, N).
     ordinals: calendar ordinals of the patches' last steps, (B, N).
-    seasons: what the seasons up to the patches' ends say; None where the recipe asks for nothing of them.
-    smoothed: what exponential smoothing says there; None where the anchor takes none.
+    past: what all values up to the patches' ends say of the steps after them, as far as the recipe asks for it.
     covariates: what these say; None where the network reads none.
 
     """
@@ -57,8 +57,7 @@ class Patches:
     ends: Running
     before: Running
     ordinals: Tensor
-    seasons: Seasons | None = None
-    smoothed: Smoothed | None = None
+    past: Past
     covariates: Read | None = None
 
 
@@ -113,8 +112,8 @@ class ForecastNetwork(nn.Module):
     that of a normal distribution. Nothing that comes after an origin takes part in its forecast, neither in the states
     nor in the scale. Anchor and scale are of the last `context_length` values, which is as many as there are in a
     window of training: in a longer one, or a stream, they are the same from any origin. `season_length` is that of the
-    calendar; 1 for none. `layout` says which covariates are read; None for none. `units` says how values are read, and
-    forecasts given back.
+    calendar, and `week_length` that of a second season; 1 for none. `layout` says which covariates are read; None for
+    none. `units` says how values are read, and forecasts given back.
     """
 
     def __init__(
@@ -127,6 +126,7 @@ class ForecastNetwork(nn.Module):
         patch_length: int,
         context_length: int,
         season_length: int = 1,
+        week_length: int = 1,
         layout: Layout | None = None,
         recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
         units: Units = Units(),  # noqa: B008 (frozen)
@@ -136,13 +136,14 @@ class ForecastNetwork(nn.Module):
         self.patch_length = patch_length
         self.context_length = context_length
         self.season_length = season_length
+        self.week_length = week_length if recipe.week else 1
         self.recipe = recipe
         self.units = units
         self.recent = (recipe.linear_patches or 1) * patch_length
         self.median = min(range(len(quantile_levels)), key=lambda level: abs(quantile_levels[level] - 0.5))
         self.reader = None if layout is None else CovariateReader(layout, patch_length, context_length)
         beside = 0 if self.reader is None else self.reader.count
-        self.embedding = PatchEmbedding(patch_length, backbone.width, season_length, beside)
+        self.embedding = PatchEmbedding(patch_length, backbone.width, (season_length, self.week_length), beside)
         self.backbone = backbone.build(-(-context_length // patch_length))
         self.decoder = decoder.build(backbone.width, horizon, quantile_levels, patch_length)
         reach = self.decoder.reach
@@ -150,7 +151,7 @@ class ForecastNetwork(nn.Module):
         self.known_path = KnownPath(backbone.width, ahead, reach, len(quantile_levels)) if ahead else None
         self.linear = LinearPath(self.recent, reach) if recipe.linear_patches else None
         smooths = context_length <= _LONGEST_SMOOTHED
-        self.anchor = Anchor(recipe.anchor, reach, season_length, smooths)
+        self.anchor = Anchor(recipe.anchor, reach, season_length, self.week_length, smooths)
         levels = torch.tensor(list(quantile_levels), dtype=torch.float64)  # in float32 the outermost may become 1
         normal = torch.special.ndtri(levels).to(torch.get_default_dtype())
         self.spread = nn.Parameter(normal.repeat(reach, 1))  # (reach, Q)
@@ -258,17 +259,21 @@ class ForecastNetwork(nn.Module):
         readable = values.isfinite()
         values = self.units.read(torch.where(readable, values, 0.0))
         ends = running(values, readable, memory=L, every=P)
-        told = seasons(values, readable, season=self.season_length, memory=L, every=P) if self._seasonal else None
+        told, weeks = (
+            seasons(values, readable, season=length, memory=L, every=P, places=self.decoder.reach) if asked else None
+            for length, asked in self._asked_seasons
+        )
         ends = self._rescaled(ends, told)
         smooth = (
             smoothed(values, readable, season=self.season_length, memory=L, every=P) if self.anchor.smooths else None
         )
+        past = Past(told, weeks, smooth)
         recent, recent_readable = (pad(x, (self.recent - P, 0)).unfold(1, self.recent, P) for x in (values, readable))
         tokens = values.shape[1] // P
         ordinals = cutoffs.unsqueeze(1) + torch.arange(1 - tokens, 1, device=cutoffs.device) * P
         patches, patches_readable = (x.unflatten(1, (tokens, P)) for x in (values, readable))
         beside = None if self.reader is None else self.reader.read(_given(covariates))
-        parts = patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, told, smooth, beside
+        parts = patches, patches_readable, recent, recent_readable, ends, ends.before(), ordinals, past, beside
         return Patches(*parts)
 
     def read_last(self, values: Tensor, ordinals: Tensor, covariates: Covariates | None = None) -> Patches:
@@ -279,19 +284,24 @@ class ForecastNetwork(nn.Module):
         patch, patch_readable = (x[:, -P:].unsqueeze(1) for x in (values, readable))
         recent, recent_readable = (x[:, -self.recent :].unsqueeze(1) for x in (values, readable))
         windows = [x[:, -L - P :].unfold(1, L, P) for x in (values, readable)]  # (B, 2, L)
-        told = seasons_of_windows(*windows, season=self.season_length) if self._seasonal else None
+        newest = [x[:, 1:] for x in windows]
+        told, weeks = (
+            seasons_of_windows(*of, season=length, places=self.decoder.reach) if asked else None
+            for of, (length, asked) in zip((windows, newest), self._asked_seasons, strict=True)
+        )
         both = self._rescaled(of_windows(*windows), told)
         ends, before = both.at(LAST), both.at(slice(1))
-        told = told and told.at(LAST)
-        newest = [x[:, 1:] for x in windows]
         smooth = smoothed_windows(*newest, season=self.season_length) if self.anchor.smooths else None
+        past = Past(told and told.at(LAST), weeks, smooth)
         beside = None if self.reader is None else self.reader.read_last(_given(covariates))
         ordinals = ordinals.unsqueeze(1)
-        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals, told, smooth, beside)
+        return Patches(patch, patch_readable, recent, recent_readable, ends, before, ordinals, past, beside)
 
     @property
-    def _seasonal(self) -> bool:
-        return self.recipe.scale == "step" or self.anchor.seasonal
+    def _asked_seasons(self) -> tuple[tuple[int, bool], ...]:
+        """Give the lengths of season and week, and whether anything is asked of each."""
+        seasonal = self.recipe.scale == "step" or self.anchor.seasonal
+        return (self.season_length, seasonal), (self.week_length, self.anchor.weekly)
 
     def _rescaled(self, ends: Running, told: Seasons | None) -> Running:
         """Give the statistics with the location and scale of the recipe."""
@@ -311,7 +321,7 @@ class ForecastNetwork(nn.Module):
     def decode(self, patches: Patches, states: Tensor, origins: slice, targets: Tensor | None = None) -> Scaled:
         """Give the forecasts from the chosen origins of patches and their states (B, N, D)."""
         ends = patches.ends.at(origins)
-        anchor = self.anchor(ends, *(told and told.at(origins) for told in (patches.seasons, patches.smoothed)))
+        anchor = self.anchor(ends, patches.past.at(origins))
         shift = torch.zeros_like(anchor) if self.linear is None else self.linear(patches)[:, origins]
         shift = shift.unsqueeze(-1)  # (B, n, reach, 1), or with Q
         if self.known_path is not None and self.reader is not None and patches.covariates is not None:

@@ -1,32 +1,32 @@
-"""From values to tokens: P consecutive values, their mask, the drift of the statistics and the place in the season.
+"""From values to tokens: P consecutive values, their mask, the drift of the statistics and the place in its seasons.
 
 B batch, P patch length, N token, D width.
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from forecast.nn.scaling import Running
 
-_HARMONICS = 3  # of the season: enough for a day with a morning and an evening peak
+_HARMONICS = 3  # of each season: enough for a day with a morning and an evening peak
 
 
 class PatchEmbedding(nn.Module):
     """Embed patches of `patch_length` values, each scaled by the running statistics at its own last value.
 
     Between patches the statistics move; their drift is given to the network too, so that nothing of the level is lost.
-    So is the place of the patch's last step in the season (waves of `season_length` steps; 1 for none), and what is
-    told beside the patches, `beside` features each. A linear map plus a residual MLP (as in TimesFM, arXiv 2310.10688).
+    So is the place of the patch's last step in each season (waves of as many steps; 1 for none), and what is told
+    beside the patches, `beside` features each. A linear map plus a residual MLP (as in TimesFM, arXiv 2310.10688).
     """
 
-    def __init__(self, patch_length: int, width: int, season_length: int, beside: int = 0):
+    def __init__(self, patch_length: int, width: int, season_lengths: Sequence[int], beside: int = 0):
         super().__init__()
         self.width = width
-        self.season_length = season_length
-        self.harmonics = min(_HARMONICS, season_length // 2)
-        features = 2 * patch_length + 2 + 2 * self.harmonics + beside
+        self.waves = [(harmonic, length) for length in season_lengths for harmonic in _harmonics(length)]
+        features = 2 * patch_length + 2 + 2 * len(self.waves) + beside
         self.linear = nn.Linear(features, width)
         self.hidden = nn.Sequential(nn.Linear(features, width), nn.SiLU(), nn.Linear(width, width, bias=False))
 
@@ -46,7 +46,7 @@ class PatchEmbedding(nn.Module):
         """
         scaled = (patches - ends.location.unsqueeze(-1)) / ends.divisor.unsqueeze(-1)
         features = [torch.where(readable, scaled, 0.0), readable.to(scaled.dtype), _drift(before, ends)]
-        if self.harmonics:
+        if self.waves:
             features.append(self._place(ordinals).to(scaled.dtype))
         if beside is not None:
             features.append(beside)
@@ -54,11 +54,14 @@ class PatchEmbedding(nn.Module):
         return self.linear(x) + self.hidden(x)
 
     def _place(self, ordinals: Tensor) -> Tensor:
-        """Give sines and cosines of the place in the season, (B, N, 2 harmonics)."""
-        places = ordinals % self.season_length
-        waves = torch.arange(1, self.harmonics + 1, device=ordinals.device) * (2 * math.pi / self.season_length)
-        angles = places.unsqueeze(-1) * waves
-        return torch.cat([angles.sin(), angles.cos()], dim=-1)
+        """Give sines and cosines of the place in the seasons, (B, N, 2 waves)."""
+        angles = [ordinals % length * (harmonic * 2 * math.pi / length) for harmonic, length in self.waves]
+        waves = torch.stack(angles, dim=-1)
+        return torch.cat([waves.sin(), waves.cos()], dim=-1)
+
+
+def _harmonics(length: int) -> range:
+    return range(1, 1 + min(_HARMONICS, length // 2))
 
 
 def _drift(before: Running, ends: Running) -> Tensor:

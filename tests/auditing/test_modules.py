@@ -235,6 +235,7 @@ def network_of(backbone: Backbone, decoder: Decoder, layout: Layout | None = Non
         patch_length=patch_length,
         context_length=5 * patch_length,
         season_length=24,
+        week_length=35,
         layout=layout,
     )
 

@@ -93,6 +93,14 @@ def test_ordinals_and_stamps_agree_with_date_range(freq, first, pandas_freq, sea
     assert calendar.season_length == season
 
 
+@pytest.mark.parametrize(
+    ("freq", "week"),
+    [("h", 168), ("30min", 336), ("7min", None), ("12h", 14), ("D", None), ("W", None), ("MS", None), ("B", None)],
+)
+def test_a_week_is_told_where_several_steps_make_a_day(freq, week):
+    assert calendar_of(freq, pd.Timestamp("2024-01-01")).week_length == week
+
+
 @pytest.mark.parametrize(("freq", "first", "pandas_freq", "season"), GRIDS)
 def test_stamps_before_the_epoch_and_the_first_stamp_count_down(freq, first, pandas_freq, season):
     calendar = calendar_of(freq, pd.Timestamp(first).as_unit("us"))

@@ -58,7 +58,7 @@ def bumped(network, values, cutoffs, lag, by, whole):
         last[:, -1] += moved[:, -1]
         told = network.read(values + moved, cutoffs)
         patches = replace(patches, recent=patches.recent + recent, ends=replace(patches.ends, last=last))
-        patches = replace(patches, seasons=told.seasons, smoothed=told.smoothed)
+        patches = replace(patches, past=told.past)
     scaled = network.decode(patches, network.backbone(network.tokens(patches)), LAST)
     return (scaled.quantiles[..., 4] + scaled.anchor / scaled.scale).squeeze()
 

@@ -25,6 +25,7 @@ def network_of(backbone: Backbone, decoder: str = "direct", patch_length: int = 
         patch_length=patch_length,
         context_length=TOKENS * patch_length,
         season_length=24,
+        week_length=35,  # no multiple of a season, so that no place is told twice
     ).eval()
     with torch.no_grad():  # as after some training: nothing is at its neutral start
         for parameter in network.parameters():

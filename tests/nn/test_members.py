@@ -29,6 +29,7 @@ def networks(backbone, decoder=Direct(), layout=None):  # noqa: B008 (frozen)
             patch_length=4,
             context_length=24,
             season_length=6,
+            week_length=14,
             layout=layout,
         )
         with torch.no_grad():

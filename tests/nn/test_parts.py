@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 import torch
 
-from forecast.nn import BACKBONES, DECODERS
+from forecast.nn import BACKBONES, DECODERS, Recipe
 from forecast.nn.losses import pinball, squared
 from forecast.nn.scaling import running
 
@@ -109,3 +109,8 @@ def test_hyperparameters_that_make_no_network_are_refused_when_a_config_is_made(
     name, value = next(iter(wrong.items()))
     with pytest.raises(ValueError, match=f"`{name}` of {kind.__name__} is {value}; allowed: a"):
         kind(**wrong)
+
+
+def test_a_switch_is_on_or_off():
+    with pytest.raises(ValueError, match="`week` of Recipe is 1; allowed: True or False"):
+        Recipe(week=1)

@@ -22,6 +22,7 @@ def network_of(horizon: int, paths: int, quantile_levels=LEVELS, patch_length: i
         patch_length=patch_length,
         context_length=5 * patch_length,
         season_length=6,
+        week_length=14,
     )
     with torch.no_grad():
         for parameter in network.parameters():

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from forecast.nn.anchor import Anchor, _mixture
+from forecast.nn.past import Past
 from forecast.nn.scaling import running
 from forecast.nn.seasons import seasons
 
@@ -30,7 +31,11 @@ def test_what_seasons_say_equals_the_definition_on_the_last_values(season, memor
     rng = np.random.default_rng(0)
     values, readable = rng.normal(50, 5, (3, 41)), rng.random((3, 41)) > 0.3
     read = torch.from_numpy(readable)
-    told = seasons(torch.where(read, torch.from_numpy(values), 0.0), read, season=season, memory=memory, every=every)
+    given = torch.where(read, torch.from_numpy(values), 0.0), read
+    told = seasons(*given, season=season, memory=memory, every=every)
+    some = seasons(*given, season=season, memory=memory, every=every, places=2)
+    for part in ("last", "profile"):
+        torch.testing.assert_close(getattr(some, part), getattr(told, part)[..., :2], equal_nan=True)
     for b in range(3):
         for n in range(41 // every):
             which = slice(max(0, (n + 1) * every - memory), (n + 1) * every)
@@ -59,12 +64,13 @@ def around(values, season):
 @pytest.mark.parametrize(("kind", "level"), [("mean", 3.5), ("last", 8.0), ("season", [5.0, 6.0, 7.0, 8.0, 5.0, 6.0])])
 def test_an_anchor_of_one_kind_is_that_level(kind, level):
     ends, told = around([0.0, -1.0, 2.0, 1.0, 5.0, 6.0, 7.0, 8.0], season=4)
-    anchor = Anchor(kind, 6, 4, False)(ends, told, None)[0, -1]
+    anchor = Anchor(kind, 6, 4, 1, False)(ends, Past(told))[0, -1]
     np.testing.assert_allclose(anchor.detach(), np.broadcast_to(level, 6))
 
 
 def test_no_anchor_is_zero():
-    assert (Anchor("none", 3, 4, False)(*around([5.0] * 8, season=4), None) == 0).all()
+    ends, told = around([5.0] * 8, season=4)
+    assert (Anchor("none", 3, 4, 1, False)(ends, Past(told)) == 0).all()
 
 
 def blended(weights):
@@ -72,13 +78,14 @@ def blended(weights):
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(1, 400, generator=generator, dtype=torch.float64).cumsum(1)
     ends, told = around(values[0], season=4)
-    exact = Anchor("blend", len(weights), 4, False).double()
+    past, sizes = Past(told), (len(weights), 4, 1, False)
+    exact = Anchor("blend", *sizes).double()
     with torch.no_grad():
         exact.weights.copy_(torch.tensor(weights, dtype=torch.float64))
-    targets = exact(ends, told, None).detach()
-    found = Anchor("blend", len(weights), 4, False).double()
-    found.solve(ends, told, None, targets, (ends.scale > 0).double().unsqueeze(-1).expand_as(targets))
-    error = (found(ends, told, None) - targets).abs().mean() / (targets - ends.location.unsqueeze(-1)).abs().mean()
+    targets = exact(ends, past).detach()
+    found = Anchor("blend", *sizes).double()
+    found.solve(ends, past, targets, (ends.scale > 0).double().unsqueeze(-1).expand_as(targets))
+    error = (found(ends, past) - targets).abs().mean() / (targets - ends.location.unsqueeze(-1)).abs().mean()
     return found.weights.detach().numpy(), error
 
 
@@ -104,6 +111,26 @@ def test_the_weights_are_those_of_a_slow_search():
 
 def test_a_blend_of_nothing_known_stays_at_the_mean():
     ends, told = around([1.0, 2.0, 0.0, 4.0], season=4)
-    anchor = Anchor("blend", 2, 4, False).double()
-    anchor.solve(ends, told, None, torch.full((1, 1, 2), torch.nan, dtype=torch.float64), torch.zeros(1, 1, 2))
+    anchor = Anchor("blend", 2, 4, 1, False).double()
+    anchor.solve(ends, Past(told), torch.full((1, 1, 2), torch.nan, dtype=torch.float64), torch.zeros(1, 1, 2))
     assert (anchor.weights == 0).all()
+
+
+def test_a_blend_takes_the_week_where_days_differ():
+    week = torch.tensor([9.0, 4, 1, 2, 7, 7, 3, 0, 5, 5, 2, 1, 6, 8], dtype=torch.float64)  # seven days of two values
+    values = week.repeat(12)
+    ends, days = around(values, season=2)
+    _, weeks = around(values, season=14)
+    past, targets = Past(days, weeks), torch.full((1, len(values) // 4, 5), torch.nan, dtype=torch.float64)
+    for n in range(targets.shape[1] - 2):
+        targets[0, n] = values[(n + 1) * 4 : (n + 1) * 4 + 5]
+    counted = targets.isfinite().double()
+    counted[:, :4] = 0  # the first week has none before it
+    anchor = Anchor("blend", 5, 2, 14, False).double()
+    anchor.solve(ends, past, targets.nan_to_num(), counted)
+    assert anchor.levels[-2:] == ("week", "week_profile")
+    error = ((anchor(ends, past) - targets).abs() * counted).nan_to_num().sum() / counted.sum()
+    assert error < 0.05
+    without = Anchor("blend", 5, 2, 1, False).double()
+    without.solve(ends, past, targets.nan_to_num(), counted)
+    assert ((without(ends, past) - targets).abs() * counted).nan_to_num().sum() / counted.sum() > 1
