@@ -77,7 +77,7 @@ class Anchor(nn.Module):
         levels = self._levels(ends, past)
         moved = ends.location.unsqueeze(-1).expand(-1, -1, self.reach)
         for level, weight in zip(levels, self.weights.unbind(-1), strict=True):
-            moved = moved + weight * level
+            moved = torch.addcmul(moved, weight, level)
         return moved
 
     @torch.no_grad()
@@ -122,7 +122,8 @@ class Anchor(nn.Module):
             told, length = (past.weeks, self.week_length) if weekly else (past.seasons, self.season_length)
             assert told is not None
             level = (told.profile if name.endswith("profile") else told.last) - location
-            levels.append(torch.where(level.isfinite(), level, 0.0)[..., step % length])
+            level = torch.where(level.isfinite(), level, 0.0)
+            levels.append(level[..., step % length] if length < self.reach else level[..., : self.reach])
         return levels
 
     def _scaled(self, level: Tensor, divisor: Tensor) -> Tensor:
