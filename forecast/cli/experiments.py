@@ -59,17 +59,15 @@ def run(
 def _run(config: str, quick: bool) -> "Callable[..., Results | CostResults | RecallResults | SuiteResults]":
     """Give what runs a config file into a folder, by what kind it is of."""
     from forecast.experiment.config import load_experiment
-    from forecast.experiment.costs import is_on_costs, load_costs, run_costs
-    from forecast.experiment.faults import ConfigError
-    from forecast.experiment.recalls import is_on_recall, load_recalls, run_recalls
+    from forecast.experiment.costs import CostExperiment, load_costs, run_costs
+    from forecast.experiment.curves import is_of_kind
+    from forecast.experiment.recalls import RecallExperiment, load_recalls, run_recalls
     from forecast.experiment.runner import run_experiment
     from forecast.experiment.suite import holds_several, load_suite, run_suite
 
-    if is_on_costs(config):
-        if quick:
-            raise ConfigError(f"{config}: an experiment on costs has no `quick`; leave out `--quick`")
-        return partial(run_costs, load_costs(config))
-    if is_on_recall(config):
+    if is_of_kind(CostExperiment, config):
+        return partial(run_costs, load_costs(config, quick=quick))
+    if is_of_kind(RecallExperiment, config):
         return partial(run_recalls, load_recalls(config, quick=quick))
     if holds_several(config, quick=quick):
         return partial(run_suite, load_suite(config, quick=quick))
@@ -83,12 +81,17 @@ def report(
 ) -> None:
     """Write scores, plots and report of a folder anew from its stored cells; nothing is computed."""
     with answers():
-        from forecast.experiment.costs import holds_costs, rebuild_costs
-        from forecast.experiment.recalls import holds_recalls, rebuild_recalls
+        from forecast.experiment.costs import CostExperiment, rebuild_costs
+        from forecast.experiment.curves import holds_kind
+        from forecast.experiment.recalls import RecallExperiment, rebuild_recalls
         from forecast.experiment.runner import rebuild
         from forecast.experiment.suite import holds_suite, rebuild_suite
 
-        kinds = ((holds_suite, rebuild_suite), (holds_costs, rebuild_costs), (holds_recalls, rebuild_recalls))
+        kinds = (
+            (holds_suite, rebuild_suite),
+            (partial(holds_kind, CostExperiment), rebuild_costs),
+            (partial(holds_kind, RecallExperiment), rebuild_recalls),
+        )
         anew = next((again for holds, again in kinds if holds(folder)), rebuild)
         _tell(anew(folder), quiet=False)
 

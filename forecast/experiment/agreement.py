@@ -8,7 +8,7 @@ from typing import Any
 
 from forecast.experiment.setting import read_setting
 from forecast.experiment.store import Store, StoreError, differing
-from forecast.experiment.stored import datasets_of, is_on_costs
+from forecast.experiment.stored import datasets_of, subject_of
 from forecast.experiment.suite import holds_suite, suite_note
 
 _DIGITS = 12  # of a hash, for people
@@ -111,8 +111,8 @@ def _check_has_forecasts(side: Side) -> None:
     if holds_suite(folder):
         one = folder / suite_note(folder)["experiments"][0]
         raise StoreError(f"{folder} holds several experiments; give the folder of one of them, such as {one}")
-    if is_on_costs(side.note):
-        raise StoreError(f"{folder} holds an experiment on costs, which has no forecasts to compare")
+    if subject := subject_of(side.note):
+        raise StoreError(f"{folder} holds an experiment on {subject}, which has no forecasts to compare")
 
 
 def _names(paths: Sequence[Path]) -> list[str]:

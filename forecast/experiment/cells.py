@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from forecast.evaluation.ledger import Ledger
 from forecast.experiment.store import Store
 
+_OUTCOME = ["status", "error", "traceback", "key"]
 CELLS = ["dataset", "horizon", "forecaster", "seed", "folds", "context_length", "status", "error", "traceback", "key"]
 Row = dict[str, Any]
 
@@ -41,6 +44,16 @@ def cell_rows(store: Store, note: Mapping[str, Any], *, check: bool = True) -> l
             }
         )
     return rows
+
+
+def curve_cells(store: Store, note: Mapping[str, Any], *, check: bool = True) -> pd.DataFrame:
+    """Give a row for each cell of an experiment on curves: what it is of, and what has become of it.
+
+    Raises as `outcome`.
+    """
+    rows = [{**cell, **outcome(store, cell["key"], check=check)} for cell in note["cells"]]
+    of = dict.fromkeys(name for cell in note["cells"] for name in cell if name not in _OUTCOME)
+    return pd.DataFrame(rows, columns=[*of, *_OUTCOME])
 
 
 def joined_ledger(store: Store, cells: Sequence[Row]) -> Ledger | None:

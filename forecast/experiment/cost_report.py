@@ -3,72 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
-from matplotlib.figure import Figure
 
+from forecast.experiment.cells import Row
+from forecast.experiment.curve_results import unfinished
 from forecast.experiment.numerals import number
 from forecast.experiment.pages import page
+from forecast.experiment.pictures import Picture, embedded
 from forecast.plots import plot_cost
 from forecast.plots.style import family_colours, family_order
-from forecast.plots.svg import embedded_svg
 
-Row = dict[str, Any]
-Drawn = dict[str, tuple[str, Figure]]
 _CURVE = ["backbone", "patch_length"]
 _PREFIXES = {1e-9: "n", 1e-6: "µ", 1e-3: "m", 1.0: "", 1e3: "k", 1e6: "M", 1e9: "G", 1e12: "T"}
 
 
-def figures(costs: pd.DataFrame) -> Drawn:
+def figures(costs: pd.DataFrame) -> list[Picture]:
     """Draw all backbones for each patch length, and what patches change for the first backbone of each kind."""
-    drawn = {}
+    drawn = []
     patches = sorted(set(costs["patch_length"].tolist()))
     for patch in patches:
         of = "1 value" if patch == 1 else f"{patch} values"
         caption = f"All backbones, patches of {of}. “all T”: what is streamed remembers the whole history."
-        drawn[f"patches_of_{patch}"] = caption, plot_cost(pd.DataFrame(costs[costs["patch_length"] == patch]))
+        own = pd.DataFrame(costs[costs["patch_length"] == patch])
+        drawn.append(Picture(f"patches_of_{patch}", caption, plot_cost(own)))
     if len(patches) > 1:
         caption = "What patches change: the first backbone of each family, with and without attention."
         some = costs["backbone"].isin(_representatives(costs))
-        drawn["patches"] = caption, plot_cost(pd.DataFrame(costs[some]))
+        drawn.append(Picture("patches", caption, plot_cost(pd.DataFrame(costs[some]))))
     return drawn
 
 
-def write_cost_report(
-    path: Path,
+def cost_page(
     config: Mapping[str, Any],
     costs: pd.DataFrame,
     powers: pd.DataFrame,
-    drawn: Drawn,
+    drawn: Sequence[Picture],
     protocol: Mapping[str, Any],
     cells: pd.DataFrame,
-) -> None:
-    """Write the report of an experiment on costs (one HTML file, UTF-8)."""
-    text = page(
+) -> str:
+    """Give the report of an experiment on costs, one HTML page."""
+    return page(
         "costs.html.j2",
         title=f"Experiment {config['name']}",
         told=told(costs),
         table=_table(costs, powers),
-        figures=[
-            {"caption": caption, "svg": Markup(embedded_svg(figure, name, caption))}
-            for name, (caption, figure) in drawn.items()
-        ],
+        figures=[embedded(picture, config["kind"]) for picture in drawn],
         config=config,
         most_bytes=scaled(config["most_bytes"], "B"),
         left_out=_left_out(costs),
-        unfinished=[
-            f"{row['backbone']}, patches of {row['patch_length']}, {row['length']:,} values: "
-            f"{' '.join(str(row['error']).split()) or 'not measured yet'}"
-            for row in cells.to_dict("records")
-            if row["status"] != "done"
-        ],
+        unfinished=unfinished(
+            cells,
+            lambda row: f"{row['backbone']}, patches of {row['patch_length']}, {row['length']:,} values",
+            otherwise="not measured yet",
+        ),
         protocol=protocol,
     )
-    path.write_text(text, encoding="utf-8")
 
 
 def told(costs: pd.DataFrame) -> list[str]:

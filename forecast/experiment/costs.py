@@ -4,32 +4,25 @@ Its config has the key `cost`, with the arguments of `forecast.insight.cost.Cost
 backbone, patch length and length, so that those of shorter histories tell which longer ones would take too much.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
-from pydantic import ValidationError
 
-from forecast.experiment.arguments import canonical, construct
-from forecast.experiment.config import FromFile, fault_of
-from forecast.experiment.engine import Engine, Local, run_cells
-from forecast.experiment.faults import Fault, Source
+from forecast.experiment.arguments import canonical
+from forecast.experiment.curves import CurveCell, CurveExperiment, load_curves, rebuild_curves, run_curves
+from forecast.experiment.engine import Engine, Local
 from forecast.experiment.protocol import protocol
-from forecast.experiment.shipped import find_config
-from forecast.experiment.store import Store, code_version, key_of
-from forecast.experiment.work import Progress, Work
+from forecast.experiment.store import code_version, key_of
+from forecast.experiment.work import Progress
 
 if TYPE_CHECKING:
     from forecast.experiment.cost_results import CostResults
     from forecast.insight.cost import CostPlan
 
-KIND = {"kind": "cost"}  # marks a folder in which such an experiment is stored
-_TABLE = "cost.csv"
 
-
-class CostExperiment(FromFile):
+class CostExperiment(CurveExperiment):
     """Whose costs are measured, and how; `load_costs` reads one from a file.
 
     Attributes
@@ -39,98 +32,28 @@ class CostExperiment(FromFile):
 
     """
 
+    kind: ClassVar[str] = "cost"
+    subject: ClassVar[str] = "costs"
     cost: dict[str, Any]
 
-    def build_plan(self) -> "CostPlan":
-        """Give the plan. Raises ConfigError."""
-        faults: list[Fault] = []
-        return self.sound(_plan(self.cost, faults), faults)
-
-    def canonical(self) -> dict[str, Any]:
-        """Give all that results depend on, every default spelled out, as JSON can hold it. Raises ConfigError."""
-        plan = {name: value for name, value in canonical(self.build_plan()).items() if name != "type"}
-        return {"name": self.name, **KIND, **plan}
-
-
-def is_on_costs(path: str | Path) -> bool:
-    """Tell whether a config file, or a shipped one by its name, is an experiment on costs. Raises ConfigError."""
-    content = Source.read(find_config(path)).content
-    return isinstance(content, Mapping) and "cost" in content
-
-
-def holds_costs(folder: str | Path) -> bool:
-    """Tell whether a folder holds the results of an experiment on costs. Raises StoreError where it holds none."""
-    return Store(folder).experiment()["config"].items() >= KIND.items()
-
-
-def load_costs(path: str | Path) -> CostExperiment:
-    """Read an experiment on costs from a YAML file, or a shipped one by its name, as in `load_costs("cost")`.
-
-    Raises ConfigError, with one line `file:line:col: field: message` for each fault.
-    """
-    source = Source.read(find_config(path))
-    faults = list(source.faults)
-    if not isinstance(source.content, Mapping):
-        raise source.error(
-            [Fault((), f"an experiment on costs is a mapping with the key cost; got {source.content!r}")]
-        )
-    content = {"name": source.path.stem, **source.content}
-    experiment = None
-    try:
-        experiment = CostExperiment.model_validate(content)
-    except ValidationError as error:
-        faults += [fault_of(one, CostExperiment) for one in error.errors()]
-    if isinstance(content.get("cost"), Mapping):
-        _plan(content["cost"], faults)
-    if faults or experiment is None:
-        raise source.error(faults)
-    experiment._source = source
-    return experiment
-
-
-def _plan(given: Mapping[str, Any], faults: list[Fault]) -> Any:
-    # Here, since it imports torch.
-    from forecast.insight.cost import CostPlan
-
-    return construct(CostPlan, given, ("cost",), faults, {})
-
-
-@dataclass(frozen=True)
-class Point:
-    """What a cell has measured: one backbone at one patch length and one length, a row for each mode."""
-
-    table: pd.DataFrame
-
-    def write(self, folder: Path) -> None:
-        """Write the table to a folder, which is made."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.table.to_csv(folder / _TABLE, index=False, lineterminator="\n")
-
     @classmethod
-    def read(cls, folder: Path) -> "Point":
-        """Read what was written."""
-        missing = {"seconds": [""], "bytes": [""]}
-        return cls(pd.read_csv(folder / _TABLE, keep_default_na=False, na_values=missing))
+    def plan_class(cls) -> type:
+        """Give `CostPlan`."""
+        from forecast.insight.cost import CostPlan
+
+        return CostPlan
+
+    def cells(self) -> list["CostCell"]:
+        """Give all cells, curve by curve. Raises ConfigError."""
+        return cells_of_plan(self.build_plan())
 
 
-@dataclass(frozen=True, eq=False)
-class CostCell(Work):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CostCell(CurveCell):
     """The work of an experiment on costs: one backbone at one patch length and one length."""
 
-    plan: "CostPlan"
-    label: str
     patch_length: int
-    length: int
-    shorter: Sequence["CostCell"]  # of the same curve
-    config: dict[str, Any]
-    key: str
-    measured: pd.DataFrame | None = None  # what is stored of the shorter lengths
     alone: ClassVar[bool] = True
-
-    @property
-    def after(self) -> Sequence["CostCell"]:
-        """Those that may say that this one would take too much."""
-        return self.shorter
 
     def __str__(self) -> str:
         return f"{self.label}, patches of {self.patch_length}, {self.length:,} values"
@@ -144,16 +67,21 @@ class CostCell(Work):
         """Give what a table says of this cell."""
         return {"backbone": self.label, "patch_length": self.patch_length, "length": self.length, "key": self.key}
 
-    def ready(self, store: Store) -> "CostCell":
-        """Give it with what is stored of the shorter lengths."""
-        stored = [Point.read(store.folder_of(cell.key)).table for cell in self.shorter if store.is_done(cell.key)]
-        return replace(self, shorter=(), measured=pd.concat(stored) if stored else None)
-
-    def compute(self) -> Point:
-        """Measure, unless what is stored of the shorter lengths says that it would take too much."""
+    def measured(self) -> pd.DataFrame:
+        """Give the costs in every mode."""
         from forecast.insight.cost import cost_at
 
-        return Point(cost_at(self.plan, self.label, self.patch_length, self.length, self.measured))
+        return cost_at(self.plan, self.label, self.patch_length, self.length, self.known)
+
+
+def load_costs(path: str | Path, *, quick: bool = False) -> CostExperiment:
+    """Read an experiment on costs from a YAML file, or a shipped one by its name, as in `load_costs("cost")`.
+
+    With `quick` the keys that the file has under `quick` replace those of the file.
+
+    Raises ConfigError, with one line `file:line:col: field: message` for each fault.
+    """
+    return load_curves(CostExperiment, path, quick=quick)
 
 
 def run_costs(
@@ -179,17 +107,10 @@ def run_costs(
     KeyboardInterrupt: the user wants to stop; finished cells are stored.
 
     """
-    from forecast.experiment.cost_results import publish, write_setting
+    from forecast.experiment.cost_results import publish
 
     experiment = config if isinstance(config, CostExperiment) else load_costs(config)
-    store = Store(Path("results", experiment.name) if out is None else out)
-    cells = cost_cells(experiment)
-    with store.opened(experiment.canonical(), [cell.facts() for cell in cells]):
-        write_setting(store, experiment.text)
-        progress = progress or Progress()
-        run_cells(cells, store, progress, engine)
-        progress.writing()
-        return publish(store)
+    return run_curves(experiment, publish, out, progress, engine)
 
 
 def rebuild_costs(folder: str | Path) -> "CostResults":
@@ -199,15 +120,7 @@ def rebuild_costs(folder: str | Path) -> "CostResults":
     """
     from forecast.experiment.cost_results import publish
 
-    store = Store(folder)
-    store.experiment()
-    with store.locked():
-        return publish(store)
-
-
-def cost_cells(experiment: CostExperiment) -> list[CostCell]:
-    """Give all cells of an experiment, in their order. Raises ConfigError."""
-    return cells_of_plan(experiment.build_plan())
+    return rebuild_curves(folder, publish)
 
 
 def cells_of_plan(plan: "CostPlan") -> list[CostCell]:
@@ -219,17 +132,16 @@ def cells_of_plan(plan: "CostPlan") -> list[CostCell]:
         for patch_length in plan.patch_lengths:
             curve: list[CostCell] = []
             for length in plan.lengths:
+                point = {"label": label, "patch_length": patch_length, "length": length}
                 # Times belong to the machine: one that goes on with the work of another measures anew.
                 config = {
-                    **KIND,
-                    "label": label,
+                    "kind": CostExperiment.kind,
+                    **point,
                     "backbone": spelled["backbones"][label],
-                    "patch_length": patch_length,
-                    "length": length,
                     **same,
                     "code": code_version(),
                     **protocol(),
                 }
-                curve.append(CostCell(plan, label, patch_length, length, tuple(curve), config, key_of(config)))
+                curve.append(CostCell(**point, plan=plan, shorter=tuple(curve), config=config, key=key_of(config)))
             cells += curve
     return cells

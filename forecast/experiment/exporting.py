@@ -23,7 +23,7 @@ from forecast.experiment.cells import cell_rows
 from forecast.experiment.faults import ConfigError
 from forecast.experiment.own_data import TABLE_ENDINGS, check_output
 from forecast.experiment.store import Store, StoreError
-from forecast.experiment.stored import datasets_of, experiments_below, is_on_costs, place_of
+from forecast.experiment.stored import datasets_of, experiments_below, place_of, subject_of
 
 FIRST = ["experiment", "dataset", "context_length"]  # before the columns of a ledger
 _TIMES = ("cutoff", "ds", "fit_cutoff")
@@ -105,8 +105,8 @@ def _parts(folder: str | Path) -> tuple[list[_Part], list[str]]:
     for experiment in experiments_below(folder):
         store, place = Store(experiment), place_of(experiment, folder)
         note = store.experiment()
-        if is_on_costs(note):
-            notes.append(f"{place} is on costs, and has no forecasts")
+        if subject := subject_of(note):
+            notes.append(f"{place} is on {subject}, and has no forecasts")
             continue
         cells = cell_rows(store, note)
         for cell in cells:

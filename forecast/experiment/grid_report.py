@@ -35,7 +35,7 @@ def write_grid(store: Store, grid: Grid | None, *, page: bool = True) -> dict[st
         store.remove(f"plots/{_TOGETHER}")
         return None
     drawn = grid_pictures(grid)
-    write_pictures(store, _TOGETHER, drawn)
+    write_pictures(store, f"plots/{_TOGETHER}", drawn)
     return grid_section(grid, drawn)
 
 

@@ -77,9 +77,9 @@ def pictures(ledger: Ledger, given: Drawn) -> list[Picture]:
     return [one._replace(caption=one.caption + told) if one.name in _BY_POINT else one for one in drawn]
 
 
-def write_pictures(store: Store, dataset: str, drawn: Sequence[Picture]) -> None:
-    """Write pictures into the folder of results, as PNG."""
-    with store.replacing(f"plots/{dataset}") as path, look(), warnings.catch_warnings():
+def write_pictures(store: Store, place: str, drawn: Sequence[Picture]) -> None:
+    """Write pictures as PNG into a place of the folder of results, such as plots."""
+    with store.replacing(place) as path, look(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         path.mkdir()
         for name, _, figure in drawn:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
-from matplotlib.figure import Figure
 
+from forecast.experiment.cells import Row
+from forecast.experiment.curve_results import unfinished
 from forecast.experiment.numerals import number, percent, short
 from forecast.experiment.pages import page
+from forecast.experiment.pictures import Picture, embedded
 from forecast.plots import plot_recall
 from forecast.plots.style import family_colours, family_order
-from forecast.plots.svg import embedded_svg
 
-Row = dict[str, Any]
-Drawn = dict[str, tuple[str, Figure]]
 TITLES = {"adding": "adding problem", "copy": "copy memory"}
 _CAPTION = (
     "Error by length of the task: the loss as a share of that without any memory. Below the lower grey line a task "
@@ -26,49 +23,39 @@ _CAPTION = (
 )
 
 
-def figures(recalls: pd.DataFrame, solved: float) -> Drawn:
+def figures(recalls: pd.DataFrame, solved: float) -> list[Picture]:
     """Draw the error against the length, a panel for each task."""
-    return {
-        "recall": (
-            _CAPTION,
-            plot_recall(recalls.assign(task=[TITLES[task] for task in recalls["task"]]), solved=solved),
-        )
-    }
+    titled = recalls.assign(task=[TITLES[task] for task in recalls["task"]])
+    return [Picture("recall", _CAPTION, plot_recall(titled, solved=solved))]
 
 
-def write_recall_report(
-    path: Path,
+def recall_page(
     config: Mapping[str, Any],
     recalls: pd.DataFrame,
     solved: pd.DataFrame,
     published: pd.DataFrame,
-    drawn: Drawn,
+    drawn: Sequence[Picture],
     protocol: Mapping[str, Any],
     cells: pd.DataFrame,
-) -> None:
-    """Write the report of an experiment on memory (one HTML file, UTF-8)."""
-    text = page(
+) -> str:
+    """Give the report of an experiment on memory, one HTML page."""
+    return page(
         "recalls.html.j2",
         title=f"Experiment {config['name']}",
         told=told(solved),
         tasks=[_task(recalls, solved, str(task)) for task in recalls["task"].unique()],
-        figures=[
-            {"caption": caption, "svg": Markup(embedded_svg(figure, name, caption))}
-            for name, (caption, figure) in drawn.items()
-        ],
+        figures=[embedded(picture, config["kind"]) for picture in drawn],
         published=[_published(row) for row in published.to_dict("records")],
         config=config,
         solved=percent(config["solved"], sign=""),
         left_out=_left_out(recalls),
-        unfinished=[
-            f"{row['backbone']}, {TITLES[row['task']]}, seed {row['seed']}, length {row['length']:,}: "
-            f"{' '.join(str(row['error']).split()) or 'not trained yet'}"
-            for row in cells.to_dict("records")
-            if row["status"] != "done"
-        ],
+        unfinished=unfinished(
+            cells,
+            lambda row: f"{row['backbone']}, {TITLES[row['task']]}, seed {row['seed']}, length {row['length']:,}",
+            otherwise="not trained yet",
+        ),
         protocol=protocol,
     )
-    path.write_text(text, encoding="utf-8")
 
 
 def told(solved: pd.DataFrame) -> list[str]:

@@ -202,7 +202,7 @@ def publish(store: Store, *, page: bool = True) -> Results:
         with store.replacing(report.name) as path:
             write_report(path, chapters, title=f"Experiment {config['name']}", together=together)
         for dataset, chapter in zip(ledgers, chapters, strict=True):
-            write_pictures(store, dataset, chapter.drawn or ())
+            write_pictures(store, f"plots/{dataset}", chapter.drawn or ())
     else:
         report.unlink(missing_ok=True)
     return results

@@ -23,16 +23,21 @@ _STANDARDISED = "of values z-scored by the rows that the first fit learns from, 
 _ZIPPED: dict[str, Any] = {"method": "gzip", "compresslevel": 1, "mtime": 0}
 
 
-def write_setting(store: Store, text: str | None, data: Mapping[str, Folds], *, deviations: bool = False) -> None:
-    """Write all of it: the config as written, if it is a file, and the folds on each data set.
-
-    With `deviations` also the standard deviation of each series over the rows that the first fit learns from.
-    """
+def write_origin(store: Store, text: str | None) -> None:
+    """Write the config as written, if it is a file, and versions and machine."""
     if text is not None:
         with store.replacing("experiment.yaml") as path:
             path.write_text(text, encoding="utf-8")
     with store.replacing("protocol.json") as path:
         path.write_text(json.dumps(protocol(), indent=1) + "\n", encoding="utf-8")
+
+
+def write_setting(store: Store, text: str | None, data: Mapping[str, Folds], *, deviations: bool = False) -> None:
+    """Write all of it: the config as written, if it is a file, and the folds on each data set.
+
+    With `deviations` also the standard deviation of each series over the rows that the first fit learns from.
+    """
+    write_origin(store, text)
     tables, absent, facts = [], [], {}
     for name, folds in data.items():
         table = folds.table().astype("object")  # data sets may count time differently

@@ -129,7 +129,7 @@ def _write(store: Store, found: SideBySide, wholes: Sequence[Whole]) -> None:
     with store.replacing("report.html") as path:
         write_report(path, chapters, title=f"Experiments {' and '.join(found.folders)}")
     for one, chapter in zip(wholes, chapters, strict=True):
-        write_pictures(store, one.name, chapter.drawn or ())
+        write_pictures(store, f"plots/{one.name}", chapter.drawn or ())
 
 
 def _chapter(whole: Whole, notes: Sequence[str]) -> Any:

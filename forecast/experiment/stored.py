@@ -11,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from forecast.experiment.cells import cell_rows, outcome
-from forecast.experiment.costs import KIND
+from forecast.experiment.cells import cell_rows, curve_cells
+from forecast.experiment.costs import CostExperiment
+from forecast.experiment.recalls import RecallExperiment
 from forecast.experiment.store import Store, StoreError, read_json
 from forecast.experiment.suite import holds_suite, suite_note
 
@@ -21,7 +22,7 @@ LISTED = (
     *("bytes", "written", "format", "version", "fault"),
 )
 SHOWN = ["dataset", "forecaster", "context_length", "seed", "folds", "status", "seconds", "error", "traceback", "key"]
-SHOWN_COSTS = ["backbone", "patch_length", "length", "status", "error", "traceback", "key"]
+_ON_CURVES = {kind.kind: kind.subject for kind in (CostExperiment, RecallExperiment)}
 _COUNTS = ("done", "failed", "unfinished")
 _UNKNOWN = dict.fromkeys(("suite", "name", "datasets", "version", "fault"), "")
 
@@ -44,13 +45,13 @@ def place_of(experiment: Path, folder: str | Path) -> str:
     return experiment.relative_to(folder).as_posix() if experiment != Path(folder) else experiment.resolve().name
 
 
-def is_on_costs(note: Mapping[str, Any]) -> bool:
-    """Tell whether an experiment measures costs, and so has no forecasts."""
-    return note["config"].items() >= KIND.items()
+def subject_of(note: Mapping[str, Any]) -> str | None:
+    """Say what an experiment on curves is on, such as costs; None for one that has forecasts."""
+    return _ON_CURVES.get(note["config"].get("kind"))
 
 
 def datasets_of(note: Mapping[str, Any]) -> list[str]:
-    """Give the data sets of an experiment by name; one on costs has none."""
+    """Give the data sets of an experiment by name; one on curves has none."""
     return [one["name"] for one in note["config"].get("datasets", ())]
 
 
@@ -83,8 +84,8 @@ def facts_of(folder: str | Path) -> dict[str, str]:
     note = Store(folder).experiment()
     config = note["config"]
     facts = {"experiment": str(config.get("name", "")), "folder": str(folder)}
-    if is_on_costs(note):
-        facts |= {"costs of": ", ".join(config["backbones"]), "lengths": ", ".join(map(str, config["lengths"]))}
+    if subject := subject_of(note):
+        facts |= {f"{subject} of": ", ".join(config["backbones"]), "lengths": ", ".join(map(str, config["lengths"]))}
     else:
         facts |= {
             "data sets": ", ".join(datasets_of(note)),
@@ -107,7 +108,7 @@ def cell_table(folder: str | Path, *, check: bool = False) -> pd.DataFrame:
     """Give a row for each cell of an experiment, with what has become of it.
 
     `seconds` are those of its fits and predictions; `error` and `traceback` say why it failed. Those of an experiment
-    on costs have `backbone`, `patch_length` and `length` in place of forecaster, seed and folds.
+    on costs or memory have `backbone`, `length` and whatever else tells a point of a curve in place of data and folds.
 
     With `check` every file is read, and a cell that is damaged counts as not finished, as a run sees it.
 
@@ -115,9 +116,8 @@ def cell_table(folder: str | Path, *, check: bool = False) -> pd.DataFrame:
     """
     store = Store(folder)
     note = store.experiment()
-    if is_on_costs(note):
-        rows = [{**cell, **outcome(store, cell["key"], check=check)} for cell in note["cells"]]
-        return pd.DataFrame(rows, columns=SHOWN_COSTS)
+    if subject_of(note):
+        return curve_cells(store, note, check=check)
     rows = cell_rows(store, note, check=check)
     table = pd.DataFrame([{**row, "seconds": _seconds(store, row)} for row in rows], columns=SHOWN)
     return table.astype({"context_length": "Int64", "seconds": "float64"})

@@ -12,7 +12,8 @@ import pandas as pd
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import standings
 from forecast.experiment.arguments import canonical
-from forecast.experiment.costs import CostCell, Point, cells_of_plan
+from forecast.experiment.costs import CostCell, cells_of_plan
+from forecast.experiment.curves import points_of
 from forecast.experiment.regimes.networks import changed, networks
 from forecast.experiment.store import Store
 from forecast.forecaster import Forecaster
@@ -86,5 +87,5 @@ def cost_cells(
 def costs_in(store: Store, works: Sequence[Mapping[str, Any]], dataset: str) -> pd.DataFrame:
     """Give what was measured of networks as the history grows, as `plot_cost` takes it."""
     here = [work for work in works if work["kind"] == COST and work["dataset"] == dataset]
-    found = [Point.read(store.folder_of(work["key"])).table for work in here if store.is_done(work["key"])]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame({"length": np.array([], dtype="int64")})
+    found = points_of(store, [work["key"] for work in here])
+    return pd.DataFrame({"length": np.array([], dtype="int64")}) if found is None else found

@@ -10,8 +10,7 @@ T history, P patch length, N token.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import process_time
@@ -23,6 +22,7 @@ import torch
 from torch import Tensor
 
 from forecast.forecaster import DECILES
+from forecast.insight.curve_plan import alone, check_backbones, check_rising
 from forecast.insight.memory import peak_bytes, saved_bytes
 from forecast.network_training import NetworkTraining
 from forecast.nn import Backbone, Direct, ForecastNetwork, Recipe
@@ -72,20 +72,9 @@ class CostPlan:
     most_bytes: float = 1e9
 
     def __post_init__(self) -> None:
-        if not self.backbones:
-            raise ValueError("`backbones` is empty; allowed: one or more, by name")
-        for name, backbone in self.backbones.items():
-            if backbone.across_series:
-                raise ValueError(
-                    f"`backbones` holds {name!r}, which reads across series; allowed: those that read each by itself"
-                )
-        for name in ("patch_lengths", "lengths"):
-            values = list(getattr(self, name))
-            whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in values)
-            if not values or not whole or values != sorted(set(values)):
-                raise ValueError(
-                    f"`{name}` is {values}; allowed: whole numbers of 1 or more, each larger than the last"
-                )
+        check_backbones(self.backbones)
+        check_rising("patch_lengths", self.patch_lengths)
+        check_rising("lengths", self.lengths)
         check_positive(**{name: getattr(self, name) for name in ("horizon", "batch_size", "context_length", "repeats")})
         for name in ("most_seconds", "most_bytes"):
             value = getattr(self, name)
@@ -136,7 +125,7 @@ def cost_at(
             refused = why
         if mode == "stream_all" and refused:  # whose history has to be read once, all of it at once
             why = refused
-        with _alone():
+        with alone():
             network = _network(plan, backbone, patch_length, plan.context_length if mode == "stream" else length)
             seconds, size = (math.nan, math.nan) if why else _MEASURES[mode](plan, network, length)
         parameters = sum(parameter.numel() for parameter in network.parameters())
@@ -177,7 +166,7 @@ def expected_powers(backbone: Backbone) -> dict[str, Powers]:
     with which attention reads are held in training with dropout, which changes each of them; otherwise PyTorch's fused
     kernels never hold them all.
     """
-    with _alone():
+    with alone():
         short, long = (backbone.build(tokens) for tokens in (8, 16))
     if _size(short.init_state(1)) == _size(long.init_state(1)):
         return {"train": Powers(1, 1), "recompute": Powers(1, 1), "stream": Powers(0, 0)}
@@ -297,16 +286,3 @@ def _walks(batch: int, length: int) -> Tensor:
 
 def _size(state) -> int:
     return sum(tensor.nbytes for tensor in tensors_of(state).values())
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Run on one thread, with a random state of its own."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            yield
-    finally:
-        torch.set_num_threads(threads)

@@ -7,8 +7,7 @@ room enough, and gradients that never reach back to what has to be put there. B 
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time
 
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from forecast.insight.curve_plan import alone, check_backbones, check_rising
 from forecast.nn import Backbone
 from forecast.params import check_positive, check_seed, is_probability
 from forecast.synthetic.recall import TASKS, Examples, Task
@@ -62,20 +62,11 @@ class RecallPlan:
     misses: int = 2
 
     def __post_init__(self) -> None:
-        if not self.backbones:
-            raise ValueError("`backbones` is empty; allowed: one or more, by name")
-        for name, backbone in self.backbones.items():
-            if backbone.across_series:
-                raise ValueError(
-                    f"`backbones` holds {name!r}, which reads across series; allowed: those that read each by itself"
-                )
+        check_backbones(self.backbones)
         tasks = list(self.tasks)
         if not tasks or len(set(tasks)) < len(tasks) or not set(tasks) <= set(TASKS):
             raise ValueError(f"`tasks` is {tasks}; allowed: one or more of {', '.join(TASKS)}, each once")
-        lengths = list(self.lengths)
-        whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 2 for one in lengths)
-        if not lengths or not whole or lengths != sorted(set(lengths)):
-            raise ValueError(f"`lengths` is {lengths}; allowed: whole numbers of 2 or more, each larger than the last")
+        check_rising("lengths", self.lengths, least=2)
         seeds = list(self.seeds)
         if not seeds or len(set(seeds)) < len(seeds):
             raise ValueError(f"`seeds` is {seeds}; allowed: one or more, each once")
@@ -125,7 +116,7 @@ def recall_at(
     """
     backbone, kind, began = plan.backbones[name], TASKS[task], process_time()
     why = "" if shorter is None else _missed(plan, shorter)
-    with _alone(seed):
+    with alone(seed):
         reader = Reader(backbone, kind, length)
         loss, steps = (math.nan, math.nan) if why else _train(plan, reader, kind, seed, length)
     error = loss / kind.memoryless
@@ -230,16 +221,3 @@ def _missed(plan: RecallPlan, shorter: pd.DataFrame) -> str:
         return ""
     lengths = " and ".join(f"{row['length']:,}" for row in last)
     return f"not solved at {lengths}"
-
-
-@contextmanager
-def _alone(seed: int) -> Iterator[None]:
-    """Run on one thread, with a random state of its own."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            yield
-    finally:
-        torch.set_num_threads(threads)

@@ -18,7 +18,7 @@ from forecast.experiment import (
     run_costs,
 )
 from forecast.experiment.cost_report import scaled, told
-from forecast.experiment.costs import holds_costs, is_on_costs
+from forecast.experiment.curves import holds_kind, is_of_kind
 from forecast.experiment.runner import Progress
 from forecast.insight import cost
 from forecast.nn import BACKBONES, LSTM, Transformer
@@ -86,7 +86,7 @@ def undrawn(monkeypatch):
     """Leave out the plots, which take most of the time."""
     from forecast.experiment import cost_report
 
-    monkeypatch.setattr(cost_report, "figures", lambda costs: {})
+    monkeypatch.setattr(cost_report, "figures", lambda costs: [])
 
 
 def run(path, out, stop=None):
@@ -166,9 +166,9 @@ def test_the_canonical_form_spells_out_every_default(config):
 
 
 def test_the_two_kinds_of_experiments_are_told_apart(config):
-    assert is_on_costs(config())
-    assert is_on_costs("cost")
-    assert not is_on_costs("default")
+    assert is_of_kind(CostExperiment, config())
+    assert is_of_kind(CostExperiment, "cost")
+    assert not is_of_kind(CostExperiment, "default")
     with pytest.raises(
         ConfigError, match=r"costs.yaml:2:1: cost: is what an experiment on costs has; `run_costs` runs it"
     ):
@@ -209,7 +209,7 @@ def test_a_small_run_measures_all_points_and_leaves_what_is_promised(config, tmp
     page = results.report.read_text()
     assert "small" in page
     assert "stored" not in page
-    assert holds_costs(results.folder)
+    assert holds_kind(CostExperiment, results.folder)
 
 
 def test_points_go_from_short_to_long_and_know_the_shorter_ones_of_their_curve(config, tmp_path, by_law, undrawn):

@@ -16,7 +16,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", ["context", "latent_vs_direct", "memory", "oracle"])
+@pytest.mark.parametrize("name", ["context", "cost", "latent_vs_direct", "memory", "oracle"])
 def test_a_quick_form_runs_through_and_writes_its_page(name, tmp_path):
     command = [
         sys.executable,

@@ -17,9 +17,9 @@ from forecast.experiment import (
     rebuild_recalls,
     run_recalls,
 )
+from forecast.experiment.curves import holds_kind, is_of_kind
 from forecast.experiment.recall_report import told
 from forecast.experiment.recall_results import quoted
-from forecast.experiment.recalls import holds_recalls, is_on_recall
 from forecast.experiment.work import Progress
 from forecast.insight import recall
 from forecast.nn import LSTM
@@ -102,7 +102,7 @@ def undrawn(monkeypatch):
     """Leave out the plot, which takes most of the time."""
     from forecast.experiment import recall_report
 
-    monkeypatch.setattr(recall_report, "figures", lambda *given: {})
+    monkeypatch.setattr(recall_report, "figures", lambda *given: [])
 
 
 def run(path, out, stop=None, **given):
@@ -147,10 +147,10 @@ def test_a_quick_run_has_the_keys_under_quick(config):
 
 
 def test_the_kinds_of_experiments_are_told_apart(config):
-    assert is_on_recall(config())
-    assert is_on_recall("memory")
-    assert not is_on_recall("default")
-    assert not is_on_recall("cost")
+    assert is_of_kind(RecallExperiment, config())
+    assert is_of_kind(RecallExperiment, "memory")
+    assert not is_of_kind(RecallExperiment, "default")
+    assert not is_of_kind(RecallExperiment, "cost")
     with pytest.raises(ConfigError, match=r"lengths.yaml:2:1: recall: is what an experiment on memory has"):
         load_experiment(config())
     with pytest.raises(ConfigError, match="recall: this key is missing"):
@@ -195,7 +195,7 @@ def test_a_small_run_leaves_what_is_promised(config, tmp_path):
     page = results.report.read_text()
     assert "theirs" in page
     assert "2 steps" in page
-    assert holds_recalls(results.folder)
+    assert holds_kind(RecallExperiment, results.folder)
     before = {name: (results.folder / name).read_bytes() for name in ("recall.csv", "solved.csv", "report.html")}
     for name in before:
         (results.folder / name).unlink()

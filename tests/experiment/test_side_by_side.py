@@ -205,7 +205,7 @@ def test_a_comparison_is_written_like_an_experiment(results, compared, tmp_path,
     assert "SeasonalNaive has the same forecasts" in page
     tables = ["compared.json", "comparison.csv", "pairs.csv", "report.html", "summary.csv", "win_rates.csv"]
     assert sorted(path.name for path in folder.iterdir() if path.name != ".lock") == tables
-    assert list(written) == ["series"]
+    assert list(written) == ["plots/series"]
     assert pd.read_csv(folder / "summary.csv")["folder"].tolist() == ["a", "a", "b", "b"]
     note = json.loads((folder / "compared.json").read_text())
     assert note["folders"] == {name: str(results / name) for name in ("a", "b")}

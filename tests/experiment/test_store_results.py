@@ -17,6 +17,7 @@ from forecast.experiment import (
     beside_table,
     cell_table,
     clear_results,
+    compare_results,
     export_forecasts,
     list_results,
 )
@@ -130,27 +131,37 @@ def test_an_experiment_says_what_it_is(results):
 
 @pytest.fixture
 def on_costs(tmp_path):
-    """An experiment on costs with one point measured, one that failed, one to come."""
-    config = {"name": "price", "kind": "cost", "backbones": {"lstm": {}}, "lengths": [8, 16, 32]}
-    cells = [{"backbone": "lstm", "patch_length": 1, "length": n, "key": f"{n:064}"} for n in config["lengths"]]
-    with Store(tmp_path / "costs").opened(config, cells) as store:
-        store.write(cells[0]["key"], {"kind": "cost", "label": "lstm"}, Table())
+    return on_curves(tmp_path / "costs", "cost", patch_length=1)
+
+
+def on_curves(folder, kind, **told):
+    """An experiment on curves with one point measured, one that failed, one to come."""
+    config = {"name": "price", "kind": kind, "backbones": {"lstm": {}}, "lengths": [8, 16, 32]}
+    cells = [{"backbone": "lstm", **told, "length": n, "key": f"{n:064}"} for n in config["lengths"]]
+    with Store(folder).opened(config, cells) as store:
+        store.write(cells[0]["key"], {"kind": kind, "label": "lstm"}, Table())
         store.write_error(cells[1]["key"], {}, Failure("RuntimeError", "the lid is stuck", "Traceback"))
-    return tmp_path / "costs"
+    return folder
 
 
 class Table:
     def write(self, folder):
         folder.mkdir()
-        (folder / "cost.csv").write_text("seconds\n1\n")
+        (folder / "point.csv").write_text("seconds\n1\n")
 
 
-def test_an_experiment_on_costs_is_told_by_its_own_columns(on_costs):
-    table = cell_table(on_costs)
-    assert table.columns[:4].tolist() == ["backbone", "patch_length", "length", "status"]
+@pytest.mark.parametrize(
+    ("kind", "told", "subject"), [("cost", {"patch_length": 1}, "costs"), ("recall", {"task": "copy"}, "memory")]
+)
+def test_an_experiment_on_curves_is_told_by_its_own_columns(tmp_path, kind, told, subject):
+    folder = on_curves(tmp_path / "curves", kind, **told)
+    table = cell_table(folder)
+    assert table.columns[:4].tolist() == ["backbone", *told, "length", "status"]
     assert list(table["status"]) == ["done", "failed", "unfinished"]
-    assert facts_of(on_costs)["costs of"] == "lstm"
-    assert list_results(on_costs)["datasets"].tolist() == [""]
+    assert facts_of(folder)[f"{subject} of"] == "lstm"
+    assert list_results(folder)["datasets"].tolist() == [""]
+    with pytest.raises(StoreError, match=f"holds an experiment on {subject}, which has no forecasts to compare"):
+        compare_results([folder, on_curves(tmp_path / "others", kind, **told)])
 
 
 # -- what is not needed ------------------------------------------------------------------------------------------------
