@@ -1,6 +1,7 @@
-"""What ridge regression, in closed form and in seconds, tells of data before a network is trained on them.
+"""What can be told of data in closed form and in seconds, before a network is trained on them.
 
-How far back it pays to read, whether by logarithms, and whether there is anything to learn. Errors are those in blocks
+By ridge regression how far back it pays to read, whether by logarithms, and whether there is anything to learn; and
+whether weeks repeat themselves, by what they have in common. Errors are those in blocks
 of time that were left out; in which order the series of a panel come is of no effect. W windows.
 """
 
@@ -22,6 +23,9 @@ _WINDOWS = 8000  # most that it learns from
 _NEARLY = 1.01  # as good as the best: the rule stands where no other is better beyond chance
 _CLEARLY = 0.99  # logarithms are less robust than values: what they gain should be no chance
 _SURELY = 0.98  # of the errors of the rules: a ridge regression that is not better has found nothing
+_REPEATED = 0.1  # of the change from a day to the next: clearly more than the twentieth where there is no week
+_RELATIVE = 1e-12  # to the variance
+_SERIES = 1000  # most by which that is told
 _LEAST_STEP = 0.05  # of the standard deviation, as a unit: a series that hardly ever moves may yet jump
 _LARGEST_EXPONENT = 80.0  # of what float32 can hold
 
@@ -89,6 +93,35 @@ def something_to_learn(panel: Panel, season: int, horizon: int, context: int) ->
     before = ridge.inputs[:, -season:][:, np.arange(horizon) % season] if season <= length else ridge.targets * np.nan
     by_rules = [float(np.abs(ridge.targets - shift).mean()) for shift in (0.0, before)]
     return by_ridge < _SURELY * np.nanmin(by_rules)
+
+
+def week_of(panel: Panel, season: int, context: int) -> int:
+    """Give the steps of a week where it counts as a second season, else 1.
+
+    It does where several values make a day, the context holds a week, and a tenth of how values change from one day to
+    the next comes back a week later: on average over series, 1 being all of it. Levels that move do not matter to that,
+    and a walk at random has 0. `panel` as for `context_by_ridge`.
+    """
+    week = panel.calendar.week_length
+    if week is None or not season < week <= context:
+        return 1
+    some = _sorted(panel).take(scattered(len(panel), _SERIES))
+    found = [_repeated(np.where(observed, values, np.nan), week) for values, observed in some]
+    known = [one for one in found if np.isfinite(one)]
+    return week if known and np.mean(known) >= _REPEATED else 1
+
+
+def _repeated(values: np.ndarray, week: int) -> float:
+    """Give how much of its changes from day to day a series (T,) repeats after a week; NaN where too short to say."""
+    day = week // 7
+    changes = values[day:] - values[:-day]
+    if len(changes) < 2 * week:
+        return np.nan
+    now, before = changes[week:], changes[:-week]
+    both = np.isfinite(now) & np.isfinite(before)
+    power = np.square(now[both]).sum() + np.square(before[both]).sum()
+    least = _RELATIVE * both.sum() * np.nanvar(values) if both.any() else 0.0  # what rounding makes of equal days
+    return float(2 * (now[both] * before[both]).sum() / power) if power > least else np.nan
 
 
 def _candidates(season: int, rule: int, most: int) -> list[int]:

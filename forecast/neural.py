@@ -18,12 +18,13 @@ from forecast.forecaster import DECILES, Forecast, Forecaster, Origins, mean_of
 from forecast.frame import Panel, as_panel
 from forecast.frame.features import feature_names
 from forecast.history import last_values
+from forecast.judging import week_of
 from forecast.nn import BACKBONES, DECODERS, Backbone, Decoder, ForecastNetwork, Recipe, Units
 from forecast.nn.members import together
 from forecast.nn.network import LAST
 from forecast.params import check_kind, check_seed
 from forecast.shape import Rows, Transform, backbone_of, config_of, floor_of, lengths_of
-from forecast.sizes import PRESETS, Effort, Preset, member_seeds, steps_by_rule, week_by_rule
+from forecast.sizes import PRESETS, Effort, Preset, member_seeds, steps_by_rule
 from forecast.streaming import Stream
 from forecast.training import Training
 from forecast.warm_start import check_alike, take_weights
@@ -316,7 +317,7 @@ class NeuralForecaster(Forecaster):
         self.season_length_ = self.season_length or panel.calendar.season_length
         asked = self.context_length, self.patch_length
         self.patch_length_, self.context_length_ = lengths_of(rows, self.season_length_, self.horizon, *asked)
-        self.week_length_ = week_by_rule(panel, self.season_length_, self.context_length_)
+        self.week_length_ = week_of(rows.training(), self.season_length_, self.context_length_)
         self.steps_ = self.training.steps or steps_by_rule(panel, self._effort().steps)
         features = feature_names(panel.calendar, self.calendar) if self.calendar else ()
         self.encoding_ = Encoding.of(panel, features, rows.last_to_train)

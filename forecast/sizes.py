@@ -63,12 +63,6 @@ def patch_by_rule(season: int, context: int) -> int:
     return min(fitting, key=lambda patch: abs(log(patch / wanted)), default=1)
 
 
-def week_by_rule(panel: Panel, season: int, context: int) -> int:
-    """Give the steps of a week, which counts as a second season where a context holds one of many days; else 1."""
-    week = panel.calendar.week_length
-    return week if week is not None and season < week <= context else 1
-
-
 def width_by_rule(panel: Panel) -> int | None:
     """Give the width of a network for very many values; None where that of its config will do."""
     return _WIDE if _observed(panel) > _MANY else None

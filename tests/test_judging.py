@@ -1,4 +1,4 @@
-"""What ridge regression tells of data: the context and the logarithms that networks take by themselves."""
+"""What is told of data in closed form: the context, the logarithms and the weeks that networks take by themselves."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge as Twin
 
 from forecast import ridge
 from forecast.frame import Panel, check_frame
-from forecast.judging import context_by_ridge, logarithms_help, something_to_learn
+from forecast.judging import context_by_ridge, logarithms_help, something_to_learn, week_of
 from forecast.neural import NeuralForecaster
 from forecast.nn import LSTM
 from forecast.origins import scattered
@@ -201,3 +201,40 @@ def test_a_wave_is_something_to_learn_and_a_walk_is_not():
 def test_of_a_few_values_nothing_is_said_to_be_there():
     panel = check_frame(pd.DataFrame({"unique_id": "a", "ds": range(20), "y": np.arange(20.0)}))
     assert not something_to_learn(panel, 1, 12, 8)
+
+
+# -- weeks -------------------------------------------------------------------------------------------------------------
+
+
+def hours(values, freq="h"):
+    ds = pd.date_range("2024-01-01", periods=len(values), freq=freq)
+    return check_frame(pd.DataFrame({"unique_id": "a", "ds": ds, "y": values}), gaps="mask")
+
+
+def by_weekday(count=1000, drift=0.0):
+    rng = np.random.default_rng(0)
+    level = np.array([0, 3, 1, 5, 2, -4, 2])[np.arange(count) // 24 % 7]
+    return level + drift * rng.normal(size=count).cumsum() + rng.normal(0, 0.5, count)
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.3])
+def test_a_week_counts_where_days_differ_by_their_place_in_it_whatever_the_level_does(drift):
+    assert week_of(hours(by_weekday(drift=drift)), 24, context=200) == 168
+    gone = by_weekday(drift=drift)
+    gone[::3] = np.nan
+    assert week_of(hours(gone), 24, context=200) == 168
+
+
+def test_a_week_does_not_count_where_nothing_comes_back():
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.arange(1000) * np.pi / 12)
+    for values in (wave + rng.normal(size=1000), rng.normal(size=1000).cumsum(), wave, np.zeros(1000)):
+        assert week_of(hours(values), 24, context=200) == 1
+
+
+@pytest.mark.parametrize(
+    ("length", "freq", "season", "context"),
+    [(1000, "h", 24, 167), (350, "h", 24, 168), (1000, "h", 168, 200), (1000, "D", 7, 200), (1000, "7min", 5, 400)],
+)
+def test_a_week_that_cannot_be_told_does_not_count(length, freq, season, context):
+    assert week_of(hours(by_weekday()[:length], freq), season, context) == 1

@@ -21,7 +21,7 @@ class Recipe(Hyperparameters):
         in the last season, mean of the values at its place, those two of the week and, in contexts of up to 256 values,
         exponential smoothing, which begins where least squares puts it; the `"mean"`, the `"last"` value or the
         `"season"` before alone; or `"none"`, from 0.
-    week: whether the week is a second season where values come several times a day and a context holds one: in a
+    week: whether the week is a second season, where values come several times a day and weeks repeat themselves: in a
         blend, and by the place in it.
     linear_patches: last patches that a linear map reads straight to the forecast, beside the backbone; None for none.
     origins: whether a network is trained from `"all"` origins of a window, or from its `"last"` alone.
