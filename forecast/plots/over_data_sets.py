@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from forecast.plots.frames import check_columns
+from forecast.plots.matrix import draw_matrix, matrix_size
 from forecast.plots.style import FAINT, INK, MUTED, look, panel, percent, say_empty, shorten
 
 if TYPE_CHECKING:
     from forecast.evaluation.statistics import OverDataSets
 
-_LESS_MORE = LinearSegmentedColormap.from_list("less_more", ["#6aa5d0", "#f7f7f7", "#e3a06c"])
 _STRONG = 0.3  # log ratio of the strongest shade
 
 
@@ -33,24 +32,15 @@ def plot_pairs(found: OverDataSets, *, ax: Axes | None = None) -> Figure:
         found.pairs.pivot(index="forecaster", columns="opponent", values=value).reindex(index=names, columns=names)
         for value in ("change", "wins")
     )
-    shades = np.log1p(change.to_numpy(float))
+
+    def told(row: int, column: int) -> tuple[str, str]:
+        differs = f"{100 * change.iloc[row, column]:+.1f}".replace("-", "−")
+        return differs, f"{wins.iloc[row, column]:g} of {number}"
+
+    shades = np.clip(-np.log1p(change.to_numpy(float)) / _STRONG, -1, 1)
     with look():
-        figure, ax = panel(ax, (max(5.0, 2.6 + 0.62 * len(names)), max(2.6, 1.9 + 0.4 * len(names))))
-        edges = np.arange(len(names) + 1) - 0.5
-        look_of = {"cmap": _LESS_MORE, "vmin": -_STRONG, "vmax": _STRONG, "edgecolors": "white", "linewidth": 1.0}
-        ax.pcolormesh(edges, edges, np.ma.masked_invalid(shades), **look_of)
-        ax.set_ylim(len(names) - 0.5, -0.5)
-        for row, column in np.argwhere(np.isfinite(shades)):
-            told = f"{100 * change.iloc[row, column]:+.1f}".replace("-", "−")
-            ax.text(column, row - 0.16, told, ha="center", va="center", fontsize=8, color=INK)
-            won = f"{wins.iloc[row, column]:g} of {number}"
-            ax.text(column, row + 0.24, won, ha="center", va="center", fontsize=6, color=INK)
-        short = [shorten(name, 24) for name in names]
-        ax.set_yticks(range(len(names)), short, color=INK)
-        ax.set_xticks(range(len(names)), short, rotation=40, ha="right", rotation_mode="anchor", color=INK)
-        ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        figure, ax = panel(ax, matrix_size(len(names)))
+        draw_matrix(ax, names, shades, told)
         ax.set_title(f"Pairs over {number} data sets")
         ax.set_xlabel("% by which the error of the row differs from that of the column\nsmall: where it is lower")
     return figure

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from forecast.plots.extent import count
+from forecast.plots.matrix import draw_matrix, matrix_size
 from forecast.plots.style import FAINT, INK, MUTED, look, panel, percent, say_empty, shorten
 
 if TYPE_CHECKING:
     from forecast.evaluation.statistics import Standings
 
 _MOST = 10  # forecasters whose pairs still have room for figures
-_LESS_MORE = LinearSegmentedColormap.from_list("less_more", ["#e3a06c", "#f7f7f7", "#6aa5d0"])
 
 
 def plot_win_rates(found: Standings, *, ax: Axes | None = None) -> Figure:
@@ -30,9 +29,9 @@ def plot_win_rates(found: Standings, *, ax: Axes | None = None) -> Figure:
         raise TypeError(f"`found` is a {type(found).__name__}; give the Standings that `standings` gives")
     names = found.skill.loc[np.isfinite(found.skill["skill"]), "forecaster"].tolist()
     few = len(names) <= _MOST
-    size = (2.6 + 0.62 * len(names), 1.9 + 0.42 * len(names)) if few else (7.0, 1.2 + 0.2 * len(names))
+    size = matrix_size(len(names)) if few else (7.0, max(2.6, 1.2 + 0.2 * len(names)))
     with look():
-        figure, ax = panel(ax, (max(size[0], 5.0), max(size[1], 2.6)))
+        figure, ax = panel(ax, size)
         ax.set_title(f"Win rates over {count(found.estimand.series, 'series').replace('seriess', 'series')}")
         if len(names) < 2:
             say_empty(ax, "no two forecasters can be compared")
@@ -48,26 +47,15 @@ def _matrix(ax: Axes, found: Standings, names: list[str]) -> None:
         found.pairs.pivot(index="forecaster", columns="opponent", values=value).reindex(index=names, columns=names)
         for value in ("win_rate", "win_low", "win_high")
     )
-    shares = rates.to_numpy(dtype=float)
-    edges = np.arange(len(names) + 1) - 0.5
-    look_of = {"cmap": _LESS_MORE, "vmin": 0, "vmax": 1, "edgecolors": "white", "linewidth": 1.0}
-    ax.pcolormesh(edges, edges, np.ma.masked_invalid(shares), **look_of)  # not a picture of pixels
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    for (row, column), share in np.ndenumerate(shares):
-        if row == column:
-            continue
+
+    def told(row: int, column: int) -> tuple[str, str]:
         low, high = lows.iloc[row, column], highs.iloc[row, column]
-        known = np.isfinite(low)
-        ax.text(column, row - 0.16 * known, f"{100 * share:.0f}", ha="center", va="center", fontsize=8, color=INK)
-        if known:
-            told = f"{100 * low:.0f}–{100 * high:.0f}"
-            ax.text(column, row + 0.24, told, ha="center", va="center", fontsize=6, color=INK)
-    short = [shorten(name, 24) for name in names]
-    ax.set_yticks(range(len(names)), short, color=INK)
-    ax.set_xticks(range(len(names)), short, rotation=40, ha="right", rotation_mode="anchor", color=INK)
-    ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+        small = f"{100 * low:.0f}–{100 * high:.0f}" if np.isfinite(low) else ""
+        return f"{100 * rates.iloc[row, column]:.0f}", small
+
+    shades = 2 * rates.to_numpy(dtype=float) - 1
+    np.fill_diagonal(shades, np.nan)
+    draw_matrix(ax, names, shades, told)
     ax.set_xlabel(f"% of series in which the row has the lower error than the column{_below(found)}")
 
 

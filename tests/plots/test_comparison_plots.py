@@ -128,7 +128,7 @@ def test_a_few_forecasters_make_a_matrix_of_win_rates_best_first(found):
     assert [label.get_text() for label in ax.get_yticklabels()] == names
     rates = found.pairs.pivot(index="forecaster", columns="opponent", values="win_rate").loc[names, names].to_numpy()
     mesh = ax.collections[0].get_array()
-    assert np.ma.filled(mesh, np.nan).reshape(4, 4) == pytest.approx(rates, nan_ok=True)
+    assert np.ma.filled(mesh, np.nan).reshape(4, 4) == pytest.approx(2 * rates - 1, nan_ok=True)
     row = found.pairs.iloc[0]
     cell = f"{100 * row['win_low']:.0f}–{100 * row['win_high']:.0f}"
     assert cell in [text.get_text() for text in ax.texts]
