@@ -1,8 +1,8 @@
 """What can be told of data in closed form and in seconds, before a network is trained on them.
 
 By ridge regression how far back it pays to read, whether by logarithms, and whether there is anything to learn; and
-whether weeks repeat themselves, by what they have in common. Errors are those in blocks
-of time that were left out; in which order the series of a panel come is of no effect. W windows.
+whether weeks repeat themselves, by what they have in common. Errors are those in blocks of time that were left out; in
+which order the series of a panel come is of no effect. W windows.
 """
 
 from dataclasses import replace

@@ -74,7 +74,7 @@ class NeuralForecaster(Forecaster):
         each other, it holds two pairs; each reads itself anyway. None: all read all, or as the backbone says itself.
     calendar: what of the calendar is read at each step, past and ahead: names such as `("hour", "weekday")`, "auto" for
         what changes at the frequency of the data, `"holidays:DE"` for the holidays of a country; None for none. The
-        place in the season, and in the week, is always read.
+        place in the season, and in weeks that repeat themselves, is always read.
     quantile_levels: rising numbers inside (0, 1), 0.5 among them.
     training: how the network is trained.
     seed: of weights, windows and dropout; the global random state is given back as it was.

@@ -32,7 +32,7 @@ def effect_rows(found: Effects) -> list[Row]:
 def named(row: Mapping[Any, Any]) -> str:
     """Name an effect, of a row of `Effects.contrasts`."""
     if row["effect"] == "family":
-        return "family"
+        return f"{LATENT} against {DIRECT}"
     return f"{row['decoder']} against {REFERENCE}" if row["effect"] == "decoder" else f"family × {row['decoder']}"
 
 

@@ -69,7 +69,11 @@ def test_contrasts_are_the_effects_of_a_ledger_without_those_of_one_family_alone
     forecasters = "{SeasonalNaive: , " + ", ".join(f"{name}: {told}" for name, told in kinds.items()) + "}"
     results = run_experiment(config(forecasters=forecasters), tmp_path / "out")
     found = contrasts_of("series", results.ledger)
-    assert found["effect"].tolist() == ["family", "recursive against direct", "family × recursive"]
+    assert found["effect"].tolist() == [
+        "latent-state against direct-prediction",
+        "recursive against direct",
+        "family × recursive",
+    ]
     expected = effects(results.ledger).contrasts.query("effect != 'decoder' or family == ''")["log"]
     np.testing.assert_allclose(found["log"], expected)
     pd.testing.assert_frame_equal(results.contrasts, found)

@@ -333,9 +333,9 @@ def test_coverage_at_90_is_there_with_the_levels_of_it(synthetic, tmp_path, unfi
 
 def test_effects_and_their_plot_stand_in_the_report_where_networks_are_crossed(chapter, read):
     told = {row[0]: row for row in read.rows if len(row) == 5}
-    assert list(told) == ["effect", "family", "recursive against direct", "family × recursive"]
+    assert list(told) == ["effect", FAMILY, "recursive against direct", "family × recursive"]
     found = effects(chapter.ledger).contrasts.set_index("effect")
-    row = told["family"]
+    row = told[FAMILY]
     change = found.loc["family", "change"]
     amount = f"{100 * abs(change):.1f}\N{NO-BREAK SPACE}%"
     word = "less" if change < 0 else "more"
@@ -351,6 +351,7 @@ def test_effects_and_their_plot_stand_in_the_report_where_networks_are_crossed(c
     assert any(attributes.get("id", "").startswith("c1-effects-") for _, attributes in read.tags)
 
 
+FAMILY = "latent-state against direct-prediction"
 TWO_BY_TWO = {
     "SeasonalNaive": [1.0],
     "LSTM direct": [0.5],
@@ -381,7 +382,7 @@ def test_effects_are_said_in_words(synthetic):
     ]
     assert {row["seeds"] for row in (family, decoder, interaction)} == {"–"}
     assert [row["effect"] for row in (family, decoder, interaction)] == [
-        *("family", "recursive against direct", "family × recursive")
+        *(FAMILY, "recursive against direct", "family × recursive")
     ]
 
 
@@ -398,7 +399,7 @@ def test_many_backbones_are_told_by_those_that_are_missing(synthetic):
     del kinds["rnn recursive"]
     ledger, _ = synthetic.make_ledger(series=1, cutoffs=1, horizon=2, seeds=1, forecasters=kinds)
     over = {row["effect"]: row["over"] for row in effect_rows(effects(ledger))}
-    assert over["family"] == "all 12 backbones but rnn under direct, recursive"
+    assert over[FAMILY] == "all 12 backbones but rnn under direct, recursive"
     assert over["recursive against direct"] == "all 12 backbones but rnn under direct, recursive"
     assert over["family × context_vector"] == "lstm, transformer under direct, context_vector"
 
