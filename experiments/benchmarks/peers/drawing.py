@@ -23,7 +23,7 @@ RULES = {"seasonal naive": (0, (1.2, 1.2)), "nlinear": (0, (5, 1.6))}
 ERRORS = {"etth1": ("mse", "mae"), "m4_hourly": ("mase", "smape")}
 SPELLED = {"mse": "MSE", "mae": "MAE", "mase": "MASE", "smape": "sMAPE"}
 _OFF = 4  # times as wrong as the seasonal naive, beyond which a point is drawn at the edge
-_NEAR = 1.1  # times as many seconds: numbers there would lie on each other
+_NEAR = 1.2  # times as many seconds: numbers there would lie on each other
 TITLES = {"etth1": "ETTh1, 96 steps, z-scored", "m4_hourly": "M4 hourly, 48 steps"}
 
 
@@ -83,9 +83,11 @@ def _panel(ax: Any, name: str, rows: list[Row]) -> None:
 
 def _legend(rows: list[Row]) -> Iterable[Line2D]:
     point = {"marker": "o", "linestyle": "none", "markersize": 7}
-    for library, colour in COLOURS.items():
-        if any(row["library"] == library for row in rows):
-            yield Line2D([], [], color=colour, label=library, **point)
+    libraries = [library for library in COLOURS if any(row["library"] == library for row in rows)]
+    for library in libraries:
+        yield Line2D([], [], color=COLOURS[library], label=library, **point)
+    if len(libraries) % 2:  # columns of two: what follows begins one of its own
+        yield Line2D([], [], linestyle="none", label=" ")
     for family, marker in MARKERS.items():
         if any(row["family"] == family for row in rows):
             yield Line2D([], [], color=MUTED, label=family, **point | {"marker": marker})
