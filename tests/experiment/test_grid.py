@@ -94,6 +94,12 @@ def test_a_verdict_names_a_leader_and_says_whether_the_next_one_is_behind(skills
     assert told in verdict
 
 
+def test_skill_has_an_interval_but_for_what_all_are_held_against():
+    table = summary_of({f"{n}": {"SeasonalNaive": 0.0, "good": 0.1 + 0.01 * n} for n in range(5)})
+    rows = grid_section(grid_of(table, NONE), [])["rows"]
+    assert {row["name"]: bool(row["interval"]) for row in rows} == {"good": True, "SeasonalNaive": False}
+
+
 def test_all_there_is_to_see_is_drawn():
     table = summary_of({f"{n}": {"SeasonalNaive": 0.0, "good": 0.1 + 0.01 * n, "bad": -0.1} for n in range(10)})
     contrasts = pd.DataFrame({"dataset": list("ab"), "effect": "family", "log": [0.1, 0.2]})
