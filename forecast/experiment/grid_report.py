@@ -99,11 +99,10 @@ def grid_pictures(grid: Grid) -> list[Picture]:
 
 
 def _row(row: dict[Any, Any]) -> dict[str, str]:
-    known = row["forecaster"] != BASELINE and np.isfinite(row["low"])  # what all are held against has no interval
     return {
         "name": row["forecaster"],
         "skill": percent(row["skill"]),
-        "interval": f"{percent(row['low'])} to {percent(row['high'])}" if known else "",
+        "interval": f"{percent(row['low'])} to {percent(row['high'])}" if np.isfinite(row["low"]) else "",
         "mase": number(row["mase"], 3),
         "wql": number(row["wql"], 4),
         "coverage": percent(row["coverage"], ""),

@@ -25,6 +25,7 @@ class OverDataSets:
     leaders
         One row per forecaster, best first: `forecaster, skill, low, high` (1 - the geometric mean of its errors over
         those of the baseline)`, mean_rank, first` (in how many data sets it has the lowest error)`, data_sets`.
+        The baseline, against which all are held, has no interval.
     pairs
         One row per forecaster and `opponent`: `change, low, high` (the geometric mean of the ratio of errors, less 1:
         -0.1 is 10 % less error)`, wins` (in how many data sets its error is lower, a tie being half)`, data_sets`.
@@ -71,6 +72,7 @@ def over_data_sets(errors: pd.DataFrame, baseline: str = "SeasonalNaive", confid
     logs = np.log(errors.to_numpy("float64"))  # (data sets, M)
     against = logs - logs[:, [names.index(baseline)]]
     means, low, high = mean_and_interval(against, confidence)
+    low[names.index(baseline)] = high[names.index(baseline)] = np.nan
     leaders = pd.DataFrame(
         {
             "forecaster": names,

@@ -27,6 +27,11 @@ def test_skill_is_that_of_the_geometric_mean_over_data_sets_with_the_interval_of
     assert row["data_sets"] == 8
 
 
+def test_the_baseline_has_no_interval_of_its_own_skill():
+    known = over_data_sets(errors_of(8)).leaders.set_index("forecaster")[["low", "high"]].notna().all(axis=1)
+    assert known.to_dict() == {"good": True, "bad": True, "SeasonalNaive": False}
+
+
 def test_pairs_tell_the_ratio_of_errors_and_in_how_many_data_sets_it_is_below_one():
     errors = errors_of(6)
     pairs = over_data_sets(errors).pairs.set_index(["forecaster", "opponent"])
