@@ -279,6 +279,11 @@ def _read(variant: Variant, source: Source, faults: list[Fault]) -> Experiment |
     return experiment
 
 
+_OUR_WORD = {
+    ("models",): "what is compared stands under `forecasters`",
+    ("tune",): "a search is a regime: `regime: {type: tuned, trials: 20}`",
+}  # for keys that users of other tools bring along
+
 _IN_OUR_WORDS = {
     "bool_type": "true or false",
     "dict_type": "a mapping",
@@ -294,6 +299,8 @@ def fault_of(error: Any, schema: type[Strict]) -> Fault:
     """Give a fault that pydantic has found in a config of this schema, in our words."""
     field, given = tuple(part for part in error["loc"] if part != "[key]"), error["input"]
     if error["type"] == "extra_forbidden":
+        if schema is Experiment and field in _OUR_WORD:
+            return Fault(field, f"unknown key; {_OUR_WORD[field]}", at_key=True)
         inside = {"published": Published}.get(str(field[0]), Dataset)
         return unknown_key(field, list((schema if len(field) == 1 else inside).model_fields))
     if error["type"] == "missing":

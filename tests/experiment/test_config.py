@@ -42,6 +42,8 @@ def faults(path):
         ("horizon: 24", "horizon: yes", "3:10: horizon: should be a whole number; got True"),
         ("horizon: 24", "horizn: 24", "1:1: horizon: this key is missing"),
         ("horizon: 24", "horizn: 24", "3:1: horizn: unknown key; did you mean 'horizon'? allowed: name, datasets,"),
+        ("gaps: mask", "tune: {}", "2:1: tune: unknown key; a search is a regime: `regime: {type: tuned, trials: 20}`"),
+        ("forecasters:", "models:", "6:1: models: unknown key; what is compared stands under `forecasters`"),
         ("gaps: mask", "gaps: maks", "2:7: gaps: should be 'error', 'mask' or 'fill'; got 'maks'"),
         ("gaps: mask", "horizon: 3", "3:1: horizon: this key stands in line 2 already; keep one of the two"),
         ("gaps: mask", "name: a/b", "2:7: name: should be letters, digits, blanks"),
