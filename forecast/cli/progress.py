@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from forecast.cli.answers import say
@@ -24,6 +25,11 @@ def shown_progress() -> "Iterator[Progress]":
     class Lines(Progress):
         """A line for each cell."""
 
+        which = ""  # of several experiments
+
+        def enter(self, label, number, of):
+            self.which = f"{label}, {number} of {of}: "
+
         def begin(self, cells):
             self.left, self.total, self.number = list(cells), len(cells), 0
             self.seconds: dict[object, list[float]] = {}
@@ -41,24 +47,26 @@ def shown_progress() -> "Iterator[Progress]":
             self.tell(f"{cell}: {outcome}{'' if outcome == 'stored' else f' after {seconds:.1f} s'}")
 
         def tell(self, text):
-            say(f"[{self.number}/{self.total}] {text}")
+            left = self.remaining()
+            say(f"{self.which}[{self.number}/{self.total}] {text}{f', {left} left' if left else ''}")
 
         def remaining(self) -> str:
-            """Say how long the rest will take, once a cell of each kind that is left has been timed."""
+            """Say how long the rest will take, once a cell of each kind that is left has been timed; nothing before."""
             kinds = [self.seconds.get(cell.kind) for cell in self.left]
             if not kinds or not all(kinds):
-                return "-:--"
+                return ""
             total = sum(sum(kind) / len(kind) for kind in kinds if kind)
             total -= sum(time.monotonic() - since for since in self.since.values())
-            minutes, seconds = divmod(round(max(total / self.workers, 0.0)), 60)
-            return f"{minutes}:{seconds:02d}"
+            return str(timedelta(seconds=round(max(total / self.workers, 0.0))))
 
     class Bar(Lines):
         """A bar, the cell at work, elapsed and remaining time."""
 
         def begin(self, cells):
             super().begin(cells)
-            self.task = display.add_task("reading the store", total=len(cells))
+            for over in display.task_ids:  # what came before: cells of one kind, or another experiment
+                display.remove_task(over)
+            self.task = display.add_task(f"{self.which}reading the store", total=len(cells))
             display.start()
 
         def at_work(self, cell):
@@ -72,17 +80,18 @@ def shown_progress() -> "Iterator[Progress]":
 
         def named(self):
             """Name a cell at work, and say how many others are."""
-            first = next(iter(self.since), "")
-            return f"{first} and {len(self.since) - 1} more" if len(self.since) > 1 else str(first)
+            first = f"{self.which}{next(iter(self.since), '')}"
+            return f"{first} and {len(self.since) - 1} more" if len(self.since) > 1 else first
 
         def writing(self):
-            display.update(self.task, description="scores, plots, report")
+            display.update(self.task, description=f"{self.which}scores, plots, report")
 
     class Remaining(ProgressColumn):
         """What is left, by the kind of cell."""
 
         def render(self, task):
-            return Text(f"{bar.remaining()} left", style="progress.remaining")
+            left = bar.remaining()
+            return Text(f"{left} left" if left else "", style="progress.remaining")
 
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -116,11 +116,8 @@ def run_experiment(
     """
     experiment = config if isinstance(config, Experiment) else load_experiment(config)
     progress = progress or Progress()
-    grounds, regime = grounds_of(experiment), experiment.build_regime()
     store = Store(Path("results", experiment.name) if out is None else out)
-    before = _before(experiment, regime, grounds)
-    # Where nothing has to be measured or tried first, whatever cannot be had is told before a folder is made.
-    settled = {} if before else _settle(experiment, regime, grounds, store)
+    grounds, regime, before, settled = _prepared(experiment, store)
     cells, beside = cells_of(experiment, grounds, settled), beside_of(experiment, grounds, settled)
     note = {"before": [work.facts() for work in before], "beside": list(beside.values())}
     with store.opened(
@@ -150,6 +147,14 @@ def rebuild(folder: str | Path) -> Results:
     store.experiment()
     with store.locked():
         return publish(store)
+
+
+def check_can_be_had(experiment: Experiment, folder: str | Path) -> None:
+    """Refuse an experiment of which something cannot be had, as far as that is known before anything is computed.
+
+    Raises ConfigError.
+    """
+    _prepared(experiment, Store(folder))
 
 
 def grounds_of(experiment: Experiment) -> list[Ground]:
@@ -211,6 +216,13 @@ def _cells(
             of = (name, label, seed, group, len(folds), forecaster, panel, plan, config, key_of(config))
             cells.append(Cell(*of, context_length, ground.fallback))
     return cells
+
+
+def _prepared(experiment: Experiment, store: Store) -> tuple[list[Ground], Regime, Sequence[Work], dict[str, Settled]]:
+    """Give the grounds, the regime, what it has to measure or try first, and where that is nothing what it comes to."""
+    grounds, regime = grounds_of(experiment), experiment.build_regime()
+    before = _before(experiment, regime, grounds)
+    return grounds, regime, before, {} if before else _settle(experiment, regime, grounds, store)
 
 
 def _before(experiment: Experiment, regime: Regime, grounds: Sequence[Ground]) -> list[Work]:

@@ -27,7 +27,7 @@ from forecast.experiment.numerals import number, percent, short
 from forecast.experiment.pages import page as page_of
 from forecast.experiment.published import published_rows
 from forecast.experiment.results import Results
-from forecast.experiment.runner import grounds_of, rebuild, run_experiment
+from forecast.experiment.runner import check_can_be_had, rebuild, run_experiment
 from forecast.experiment.setting import write_table
 from forecast.experiment.shipped import find_config
 from forecast.experiment.store import FORMAT, Store, StoreError, read_json, write_json
@@ -141,20 +141,16 @@ def run_suite(
     suite = config if isinstance(config, Suite) else load_suite(config)
     folder = Path("results", suite.name) if out is None else Path(out)
     _check_is_ours(folder)
-    for experiment in suite.experiments.values():  # what cannot be had is told before the first is computed
-        grounds_of(experiment)
+    for label, experiment in suite.experiments.items():  # before the first is computed
+        check_can_be_had(experiment, folder / label)
     note = {"format": FORMAT, "foretell": __version__, "name": suite.name, "experiments": list(suite.experiments)}
     with Store(folder).replacing(_SUITE) as path:
         write_json(path, note)
-    return _publish(
-        folder,
-        suite.name,
-        {
-            label: _kept(run_experiment(experiment, folder / label, progress, page=page, engine=engine))
-            for label, experiment in suite.experiments.items()
-        },
-        page=page,
-    )
+    progress, found = progress or Progress(), {}
+    for place, (label, experiment) in enumerate(suite.experiments.items(), 1):
+        progress.enter(label, place, len(suite.experiments))
+        found[label] = _kept(run_experiment(experiment, folder / label, progress, page=page, engine=engine))
+    return _publish(folder, suite.name, found, page=page)
 
 
 def rebuild_suite(folder: str | Path) -> SuiteResults:

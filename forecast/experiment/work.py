@@ -73,6 +73,9 @@ class Progress:
 
     workers: int = 1
 
+    def enter(self, label: str, number: int, of: int) -> None:
+        """The first, second, ... of several experiments begins; not called where there is one alone."""
+
     def begin(self, cells: Sequence[Work]) -> None:
         """All cells are known, in their order; called again where those of one kind decide about the next."""
 

@@ -19,7 +19,7 @@ from forecast.experiment.regimes.matched_compute import MatchedCompute, Price, S
 from forecast.experiment.regimes.matched_parameters import MatchedParameters, Size, agreeing
 from forecast.experiment.regimes.networks import budgets, network_in
 from forecast.experiment.work import Progress
-from forecast.nn import BACKBONES, DECODERS, LSTM, RNN, Transformer
+from forecast.nn import BACKBONES, DECODERS, GRU, LSTM, RNN, Transformer
 from forecast.training import Training
 
 RECURRENT = (
@@ -201,11 +201,13 @@ def test_a_network_whose_widths_are_too_coarse_is_named_with_what_it_can_have(pa
     assert faults[0].message.startswith("no width gives this network about ")
     assert "its smallest has " in faults[0].message
     faults.clear()
-    given["small"] = network(RNN(width=86))
+    given |= {"small": network(RNN(width=86)), "fine": network(GRU())}
     assert MatchedParameters(of="small", within=0.001).settle(case_of(panel, given), None, faults) is None
+    assert [fault.field for fault in faults] == [("forecasters", "coarse")]
     assert "parameters cannot be matched within 0.1" in faults[0].message
     assert "next to the " in faults[0].message
     assert " at width " in faults[0].message
+    assert "Leave `of` out, so that no network has to keep its width, or ask for `within: " in faults[0].message
     asked = float(faults[0].message.partition("`within: ")[2].partition("`")[0])
     assert MatchedParameters(of="small", within=asked).settle(case_of(panel, given), None, []) is not None
 

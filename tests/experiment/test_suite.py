@@ -151,6 +151,14 @@ def test_nothing_is_computed_where_a_later_experiment_cannot_be_had(write, tmp_p
         run_suite(path, tmp_path / "out")
 
 
+def test_nothing_is_computed_where_networks_of_a_later_experiment_cannot_be_made_equal(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "run_group", lambda *given: pytest.fail("a cell was computed"))
+    networks = "{{lstm: {{type: NeuralForecaster, backbone: lstm}}, tcn: {{type: NeuralForecaster, backbone: tcn}}}}"
+    text = LABELLED.replace("{{SeasonalNaive: }}", networks)
+    with pytest.raises(ConfigError, match=r"many.yaml:4:\d+: forecasters.\w+: parameters cannot be matched within 0.0"):
+        run_suite(write(text + "    regime: {{type: matched_parameters, within: 0.00001}}\n"), tmp_path / "out")
+
+
 def test_a_folder_of_something_else_is_refused(write, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "letter.txt").touch()
@@ -165,6 +173,7 @@ def test_the_command_runs_writes_anew_and_says_what_was_found(write, tmp_path, u
         assert done.exit_code == 0, done.output
         assert "horizon-3: On series (2 series, 2 cutoffs" in " ".join(done.output.split())
         assert "beside published figures" in done.output
+        assert ("horizon-3, 2 of 2: [4/4] Drift, seed 0, fold 2 of 2: done" in done.output) == (command[0] == "run")
     done = CliRunner().invoke(app, ["run", path, "--quick", "--out", str(tmp_path / "quick")])
     assert done.exit_code == 0, done.output
     note = json.loads((tmp_path / "quick" / "experiment.json").read_text())

@@ -92,7 +92,7 @@ class MatchedParameters(Regime):
             return None
         if _apart(found) > self.within:
             # The one in whose steps the target lies worst.
-            label = max(found, key=lambda label: abs(math.log(found[label].parameters / target)))
+            label = max(sizes, key=lambda label: min(abs(math.log(one.parameters / target)) for one in sizes[label]))
             faults.append(Fault(("forecasters", label), self._unmet(label, sizes[label], found, target)))
             return None
         settled = {label: changed(case.forecasters[label], _width(held[label], size)) for label, size in found.items()}
@@ -105,10 +105,11 @@ class MatchedParameters(Regime):
         near = " and ".join(f"{size.parameters:,} at width {size.width}" for size in below + above)
         takes = _apart(found)
         aim = f"the {target:,.0f} of {self.of!r}" if self.of else f"the median of {target:,.0f}"
+        free = "Leave `of` out, so that no network has to keep its width, or ask" if self.of else "Ask"
         return (
             f"parameters cannot be matched within {percent(self.within, '')} by widths alone: next to {aim} this "
-            f"network has {near}. Ask for `within: {math.ceil(1000 * takes) / 1000:g}` of the regime, or give it other "
-            "heads or another depth, or match wider networks, whose sizes lie closer together"
+            f"network has {near}. {free} for `within: {math.ceil(1000 * takes) / 1000:g}` of the regime, or give it "
+            "other heads or another depth, or match wider networks, whose sizes lie closer together"
         )
 
 
