@@ -278,13 +278,17 @@ class Stream:
     def _advance(self, which: Tensor, steps: Panel, lengths: np.ndarray, encoded: Encoded | None) -> None:
         """Take so many values of each of the series `which`.
 
-        In strides of ..., 4, 2, 1 values, each taken by all series that have it: few calls, however lengths differ.
+        First all that every series has, then in strides of ..., 4, 2, 1 values, each taken by all series that have it:
+        few calls, however lengths differ.
         """
-        done = np.zeros_like(lengths)
-        for stride in (1 << bit for bit in reversed(range(int(lengths.max()).bit_length()))):
-            having = np.flatnonzero(lengths & stride)
+        shared, done = int(lengths.min()), np.zeros_like(lengths)
+        rest = lengths - shared
+        bits = [1 << bit for bit in reversed(range(int(rest.max()).bit_length()))]
+        for stride, having in [(shared, np.arange(len(rest))), *((bit, np.flatnonzero(rest & bit)) for bit in bits)]:
+            if not stride or not len(having):
+                continue
             most = len(having) if self.forecaster.backbone_.across_series else max(1, GATHERED // stride)
-            for some in np.split(having, range(most, len(having), most)) if len(having) else ():
+            for some in np.split(having, range(most, len(having), most)):
                 values = steps.values[(steps.starts[some] + done[some])[:, None] + np.arange(stride)]
                 last = torch.from_numpy(steps.first[some] + done[some] + stride - 1)
                 beside = encoded and encoded.gather(torch.from_numpy(some), last, stride, 0)

@@ -4,7 +4,8 @@
     python experiments/benchmarks/streaming.py --accuracy [BACKBONE ...]
 
 Cost: median milliseconds of one update of one series, inside the network and through `Stream.update`, after histories
-of several lengths; the size of what is carried; and of one update of 1,000 series together. One thread.
+of several lengths; the size of what is carried; and of 1,000 series together one update, and the seconds that it takes
+to begin after 100 values of each. One thread.
 
 Accuracy: networks fitted on hourly temperatures (`nyc_weather`), as in experiments/default.yaml, up to 2,100 steps
 before the end. MASE at each third cutoff of 2,000 further steps, streamed and by `predict` from the last context.
@@ -62,22 +63,24 @@ def cost(name: str) -> None:
     inside = medians([lambda turn, s=s.streams: s.step(one, values[turn]) for s in streams])
     sizes |= {stream.streams.nbytes for stream in streams}
     told = "".join("".join(f"{ms:8.2f}" for ms in part) + f"{max(part) / min(part):7.2f}" for part in (inside, outside))
-    many = "" if BACKBONES[name].across_series else f"{cost_of_many(forecaster):9.1f}"
+    update, begin = (float("nan"),) * 2 if BACKBONES[name].across_series else cost_of_many(forecaster)
+    many = f"{update:9.1f}{begin:9.1f}"
     print(f"{name:<20}{told}{' to '.join(f'{size:,}' for size in sorted(sizes)):>11}{many}", flush=True)
 
 
-def cost_of_many(forecaster: NeuralForecaster) -> float:
-    """Give the median milliseconds of one update of many series together."""
+def cost_of_many(forecaster: NeuralForecaster) -> tuple[float, float]:
+    """Give the median milliseconds of one update of many series together, and the seconds in which they began."""
     frame = walks(SERIES, 100 + UPDATES // 5)
     hours = frame["ds"].unique()
+    began, times = perf_counter(), []
     stream = forecaster.stream(frame[frame["ds"] < hours[100]])
-    times = []
+    begin = perf_counter() - began
     for hour in hours[100:]:
         rows = frame[frame["ds"] == hour]
         began = perf_counter()
         stream.update(rows)
         times.append(1e3 * (perf_counter() - began))
-    return median(times)
+    return median(times), begin
 
 
 def mase(forecasts: pd.DataFrame, panel: Panel, past: Panel) -> float:
@@ -126,11 +129,11 @@ if __name__ == "__main__":
             accuracy(name, "direct", None)
             accuracy(name, "recursive", 8)
     else:
-        print(f"{'':<20}{'ms in the network':<31}{'ms of update':<31}{'bytes':>11}{'1,000':>9}")
+        print(f"{'':<20}{'ms in the network':<31}{'ms of update':<31}{'bytes':>11}{'1,000 series':>18}")
         print(
             f"{'backbone':<20}"
             + 2 * ("".join(f"{n:>8,}" for n in LENGTHS) + f"{'ratio':>7}")
-            + f"{'':>11}{'series':>9}"
+            + f"{'':>11}{'ms':>9}{'begin s':>9}"
         )
         for name in asked.backbones:
             cost(name)

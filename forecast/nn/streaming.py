@@ -88,11 +88,12 @@ class Streams:
     @torch.inference_mode()
     def advance(self, rows: Tensor, values: Tensor, covariates: Covariates | None = None) -> None:
         """Take n more values (B, n), NaN where they are missing, of sequences."""
-        for which in self._parts(rows):
+        # Few sequences and many values at a time: each lane reads again what lies before the first of them.
+        size = max(1, min(values.shape[1], self.network.patch_length * _TOKENS_OF_ONE, _TOKENS))
+        for which in self._parts(rows, size):
             some, read, beside = rows[which], values[which], covariates and covariates.rows(which)
-            longest = self.network.patch_length * _TOKENS_OF_ONE
-            size, done = max(1, min(longest, _TOKENS // len(some))), 0
-            for part in read.split(size, dim=1):
+            done = 0
+            for part in read.split(max(1, min(size, _TOKENS // len(some))), dim=1):
                 done += part.shape[1]
                 self._advance(some, part, beside and beside.until(done, 0).last(part.shape[1]))
 
@@ -130,10 +131,10 @@ class Streams:
         finally:
             self._undo = None
 
-    def _parts(self, rows: Tensor) -> Iterator[slice]:
-        """Go through sequences some at a time, groups as a whole."""
+    def _parts(self, rows: Tensor, each: int = 1) -> Iterator[slice]:
+        """Go through sequences some at a time, of which `each` values are read; groups as a whole."""
         group = self.network.backbone.series
-        size = max(1, _TOKENS // group) * group
+        size = max(1, _TOKENS // (group * each)) * group
         return (slice(low, low + size) for low in range(0, len(rows), size))
 
     def _advance(self, rows: Tensor, values: Tensor, covariates: Covariates | None = None) -> Patches | None:
@@ -145,9 +146,12 @@ class Streams:
         P, n, reading = network.patch_length, values.shape[1], network.reading
         seen, ordinals = state["seen"][rows], state["ordinals"][rows]
         window = torch.cat([state["values"][rows], values.to(state["values"])], dim=1)  # (B, reading + n)
-        fill = -reading % P  # so that what is read divides into patches
-        filled = pad(window, (fill, 0), value=torch.nan)
-        beside = self._beside(rows, covariates)
+        whole = self._beside(rows, covariates)
+        # One token by itself is read from a window of full size; for more, what lies before all values says nothing.
+        kept = reading if n < 2 * P else min(reading, int(seen.max()) + P)  # the last lane begins P - 1 later
+        beside = whole and whole.last(kept + n)
+        fill = -kept % P  # so that what is read divides into patches
+        filled = pad(window[:, reading - kept :], (fill, 0), value=torch.nan)
         # Lane l holds the tokens that end with the new values l, l + P, l + 2 P, ...: the first lanes one more than
         # the others.
         longest, first = -(-n // P), (n - 1) % P + 1
@@ -155,12 +159,12 @@ class Streams:
         for tokens, lanes in ((longest, range(first)), (longest - 1, range(first, P))):
             if not tokens or not lanes:
                 continue
-            size = fill + reading + (tokens - 1) * P
+            size = fill + kept + (tokens - 1) * P
             cut = filled.unfold(1, size, 1)[:, 1 + lanes.start : 1 + lanes.stop].transpose(0, 1).flatten(0, 1)
             lane = torch.arange(lanes.start, lanes.stop, device=rows.device).unsqueeze(1)
             cutoffs = (ordinals + lane + 1 + (tokens - 1) * P).flatten()
             index = _index(rows.repeat(len(lanes)), ((seen + lane) % P).flatten())
-            lanes_beside = beside and _lanes(beside, fill, reading + (tokens - 1) * P, lanes, n)
+            lanes_beside = beside and _lanes(beside, fill, kept + (tokens - 1) * P, lanes, n)
             if tokens == 1:
                 read = network.read_last(cut[:, fill:], cutoffs, lanes_beside and lanes_beside.last(reading))
             else:
@@ -174,8 +178,8 @@ class Streams:
             map_state(lambda kept, new: self._replace(kept, index, new), state["phases"], carried)  # noqa: B023
         assert newest is not None
         self._put(rows, values=window[:, n:], seen=seen + n, ordinals=ordinals + n, newest=newest)
-        if beside is not None:
-            self._put(rows, past=beside.past[:, n:], known=beside.known[:, n : n + reading])
+        if whole is not None:
+            self._put(rows, past=whole.past[:, n:], known=whole.known[:, n : n + reading])
         return patch
 
     def _beside(self, rows: Tensor, covariates: Covariates | None) -> Covariates | None:
