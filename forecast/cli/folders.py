@@ -89,7 +89,7 @@ def forecast_folder(
     else:
         for failure in failures[:_TOLD]:
             say(f"failed: {failure}")
-        more = f"; {len(failures)} files failed, see {found.folder / '_failed'}" if failures else ""
+        more = f"; {len(failures)} failed, see {found.folder / '_failed'}" if failures else ""
         sayer(quiet)(
             f"{found.forecasts:,} forecasts of {found.series:,} series in {found.files:,} files: {found.folder}{more}"
         )

@@ -117,6 +117,8 @@ def predict(
         with tidy_mistakes():
             if as_json and out == "-":
                 raise ConfigError("error: `--json` and `--out -` both write to stdout; give one of them, or a file")
+            if data is not None:
+                own_data.check_input(data.expanduser())
             path = None if out in (None, "-") else Path(str(out)).expanduser()
             if path is not None:
                 own_data.check_output(path, own_data.TABLE_ENDINGS, "--out")

@@ -78,7 +78,8 @@ def read_table(path: str | Path, layout: Layout, *, target: bool = True) -> OwnT
     ConfigError: what the table does not have, or holds in a form that cannot be read, by column and line.
 
     """
-    path = _found(Path(path).expanduser())
+    path = Path(path).expanduser()
+    check_input(path)
     notes: list[str] = []
     frame = pd.DataFrame(_typed(path)) if path.name.lower().endswith(_TYPED) else _text(path, layout, notes)
     if not len(frame):
@@ -147,6 +148,21 @@ def write_table(table: pd.DataFrame, path: Path | None) -> str | None:
     return spelled(table).to_csv(path, index=False, lineterminator="\n")
 
 
+def check_input(path: Path) -> None:
+    """Refuse a table that cannot be read, by what is known before it is. Raises ConfigError, OSError."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give a file")
+    if not path.is_file():
+        there = sorted(one.name for one in path.parent.glob("*") if one.is_file()) if path.parent.is_dir() else []
+        hint = nearest(path.name, there).strip()
+        raise FileNotFoundError(f"{path}: there is no such file{f'; {hint}' if hint else ''}")
+    if not path.name.lower().endswith(_TEXT + _TYPED):
+        how = "; save it as CSV there" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
+        raise ConfigError(f"{path}: is no kind of table that can be read{how}; allowed: {', '.join(_TEXT + _TYPED)}")
+    if not path.stat().st_size:
+        raise ConfigError(f"{path}: the file is empty")
+
+
 def check_output(path: Path, endings: Sequence[str], argument: str) -> None:
     """Refuse, before any work, a file that cannot be written. Raises ConfigError."""
     if path.is_dir():
@@ -164,21 +180,6 @@ def _issue_times(column: pd.Series, file: str, time_format: str | None, notes: l
     """Give a column of stamps, missing where nothing was issued."""
     issued = column.dropna()
     return read_times(issued, file, time_format, notes)[0].reindex(column.index) if len(issued) else column
-
-
-def _found(path: Path) -> Path:
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give a file")
-    if not path.is_file():
-        there = sorted(one.name for one in path.parent.glob("*") if one.is_file()) if path.parent.is_dir() else []
-        hint = nearest(path.name, there).strip()
-        raise FileNotFoundError(f"{path}: there is no such file{f'; {hint}' if hint else ''}")
-    if not path.name.lower().endswith(_TEXT + _TYPED):
-        how = "; save it as CSV there" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
-        raise ConfigError(f"{path}: is no kind of table that can be read{how}; allowed: {', '.join(_TEXT + _TYPED)}")
-    if not path.stat().st_size:
-        raise ConfigError(f"{path}: the file is empty")
-    return path
 
 
 def _text(path: Path, layout: Layout, notes: list[str]) -> pd.DataFrame:

@@ -210,6 +210,7 @@ def test_a_rule_says_that_it_reads_no_covariates(folder):
             ["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--future", "future.csv"],
             "name some with `--known`",
         ),
+        (["--data", "none", *COLUMNS, "--horizon", 4, *RULE, "--out", "folder"], "none: there is no such file"),
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--out", "f.xlsx"], "allowed endings: .csv"),
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--out", "no/f.csv"], "there is no folder no"),
         (["--data", "shops.csv", *COLUMNS, "--horizon", 4, *RULE, "--plot", "f.gif"], "allowed endings: .png"),
