@@ -356,6 +356,14 @@ def test_as_given_is_told_with_all_that_differs(panel):
     assert (beside["unequal"], beside["budgets"]) == ([], note["budgets"])
 
 
+def test_a_recursive_network_that_says_the_horizon_in_one_patch_is_told(panel):
+    given = {"direct": network("lstm"), "fed back": network("lstm", "recursive").set_params(patch_length=4)}
+    given["at once"] = network("lstm", "recursive").set_params(patch_length=7)
+    settled = AsGiven().settle(case_of(panel, given), None, [])
+    said = sentences(note_of(AsGiven(), settled, panel), None)
+    assert said[-1] == "Nothing is fed back by at once: one patch holds the horizon, as with `direct`."
+
+
 def test_measured_seconds_are_stored_and_taken_again_by_a_run_that_was_stopped(config, tmp_path, undrawn, monkeypatch):
     asked = []
 

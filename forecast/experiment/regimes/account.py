@@ -13,7 +13,7 @@ from forecast.evaluation.ledger import Ledger
 from forecast.experiment.numerals import percent
 from forecast.experiment.regimes.contract import Regime, Settled
 from forecast.experiment.regimes.curve import best_so_far, expected_best
-from forecast.experiment.regimes.networks import BUDGETS, budgets, unequal
+from forecast.experiment.regimes.networks import BUDGETS, at_once, budgets, unequal
 from forecast.experiment.regimes.options import spread
 from forecast.experiment.regimes.trials import Outcome
 from forecast.experiment.store import Store
@@ -37,6 +37,7 @@ def note_of(regime: Regime, settled: Settled, panel: Panel, beside: Collection[s
         "regime": regime.name,
         "sentence": settled.sentence,
         "unequal": unequal(compared, settled.frees),
+        "at_once": at_once(settled.forecasters, found),
         "budgets": {label: {**row, "trials": settled.trials.get(label, 0)} for label, row in found.items()},
         **settled.facts,
     }
@@ -49,6 +50,8 @@ def sentences(note: Row, ledger: Ledger | None) -> list[str]:
         said += filter(None, [_achieved(ledger, note)])
     if note["unequal"]:
         said.append(f"Not equal: {'; '.join(note['unequal'])}.")
+    if alike := note.get("at_once"):
+        said.append(f"Nothing is fed back by {', '.join(alike)}: one patch holds the horizon, as with `direct`.")
     return said
 
 

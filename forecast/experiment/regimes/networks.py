@@ -65,6 +65,19 @@ def unequal(found: Mapping[str, Row], frees: Sequence[str]) -> list[str]:
     return told
 
 
+def at_once(forecasters: Mapping[str, Forecaster], found: Mapping[str, Row]) -> list[str]:
+    """Name the networks that would feed forecasts back, but say the horizon in one patch, given their budgets."""
+    from forecast.nn import DECODERS, Decoder
+    from forecast.shape import config_of
+
+    return [
+        label
+        for label, (_, network) in networks(forecasters).items()
+        if config_of(network.decoder, "decoder", DECODERS, Decoder).goes_on
+        and (found[label]["patch_length"] or 0) >= network.horizon
+    ]
+
+
 def _budget(held: Network | None, panel: Panel) -> Row:
     if held is None:
         return {}
