@@ -92,12 +92,13 @@ def _place(ledger: Ledger, dataset: str, regime: str) -> str:
     points = ledger.points
     most = max(len(ledger.of_forecaster(name)) for name in ledger.forecasters)
     networks = bool(set(ledger.fits["backbone"]) - {""})
+    how = regime.replace("_", " ").replace("matched", "of matched")
     facts = [
         f"{len(np.unique(points.series))} series",
         count(len(np.unique(points.fold)), "cutoff"),
         f"horizon {count(ledger.horizon, 'step')}",
         *([count(most, "seed") + " per network"] if networks or most > 1 else []),
-        *([f"networks {regime.replace('_', ' ')}"] if networks and regime else []),
+        *([f"networks {how}"] if networks and how else []),
     ]
     return f"On {dataset} ({', '.join(facts)})"
 

@@ -46,7 +46,8 @@ def test_a_leader_is_named_where_it_is_separated_from_all_others(synthetic):
     errors = {"SeasonalNaive": [1.0], "LSTM direct": [0.8, 0.8], "TCN direct": [0.5, 0.5]}
     said = spoken(with_errors(synthetic, errors, noise=0.05))
     assert said.startswith(
-        "On waves (6 series, 6 cutoffs, horizon 1 step, 2 seeds per network, networks matched parameters) TCN direct "
+        "On waves (6 series, 6 cutoffs, horizon 1 step, 2 seeds per network, networks of matched parameters) "
+        "TCN direct "
     )
     assert "is ahead, with" in said
     assert "than the next, LSTM direct (+" in said
