@@ -148,7 +148,8 @@ def run_suite(
         write_json(path, note)
     progress, found = progress or Progress(), {}
     for place, (label, experiment) in enumerate(suite.experiments.items(), 1):
-        progress.enter(label, place, len(suite.experiments))
+        if len(suite.experiments) > 1:
+            progress.enter(label, place, len(suite.experiments))
         found[label] = _kept(run_experiment(experiment, folder / label, progress, page=page, engine=engine))
     return _publish(folder, suite.name, found, page=page)
 
