@@ -41,15 +41,17 @@ def ablated(names: Collection[str], ablations: Sequence[str]) -> dict[str, tuple
 def ablation_table(ledger: Ledger, ablations: Sequence[str], left_out: Collection[str], dataset: str) -> pd.DataFrame:
     """Give a row for each ablation of each forecaster: the share by which it changes the error, with its interval.
 
-    `change` is 0.05 where the mean absolute error is 5 % more, as a geometric mean over series. `separated` holds among
-    all ablations of a forecaster at once. Nothing is told of those in `left_out`.
+    `change` is 0.05 where the mean absolute error is 5 % more, as a geometric mean over series. Seeds are compared in
+    pairs: what is alike but for a part begins alike. `separated` holds among all ablations of a forecaster at once.
+    Nothing is told of those in `left_out`.
     """
     found = ablated(ledger.forecasters, ablations)
     families = dict(zip(ledger.fits["forecaster"], ledger.fits["family"], strict=True))
     told: dict[str, dict[str, Any]] = {}
     for label in dict.fromkeys(label for _, label in found.values()):
         own = [name for name, pair in found.items() if pair[1] == label and not {name, label} & set(left_out)]
-        for row in standings(ledger.take([label, *own]), label).skill.to_dict("records") if own else ():
+        found_here = standings(ledger.take([label, *own]), label, paired_seeds=True).skill if own else pd.DataFrame()
+        for row in found_here.to_dict("records"):
             told[row["forecaster"]] = {
                 "change": -row["skill"],
                 "low": -row["high"],

@@ -1,7 +1,10 @@
 """A small data set, configs on it, and classes of a user's own, for the tests of experiments."""
 
+import runpy
 import sys
 import textwrap
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -173,3 +176,9 @@ def copied(results, tmp_path):
         return tmp_path / "results"
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def synthetic():
+    """Namespace of the ledgers that plots are tested on."""
+    return SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "plots" / "synthetic.py")))

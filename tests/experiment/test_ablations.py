@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from forecast import score
+from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import standings
 from forecast.experiment import ConfigError, load_experiment, load_suite, rebuild, run_experiment
 from forecast.experiment.ablations import ABLATIONS, ablation_rows, ablation_table
@@ -99,7 +100,7 @@ def test_each_change_is_that_of_the_error_by_series_against_the_same_forecaster(
         logs = np.log(errors[f"{row['forecaster']}, {row['ablation']}"] / errors[row["forecaster"]])
         assert row["change"] == pytest.approx(np.expm1(logs.mean()), rel=1e-5)
     own = ["week", "week, of two", "week, long season"]
-    one = standings(found.ledger.take(own), "week").skill.set_index("forecaster").loc["week, of two"]
+    one = standings(found.ledger.take(own), "week", paired_seeds=True).skill.set_index("forecaster").loc["week, of two"]
     first = table.iloc[0]
     assert (first["low"], first["high"]) == (-one["high"], -one["low"])
     assert first["separated"] == one["separated"]
@@ -113,6 +114,16 @@ def test_what_changes_nothing_is_no_change_and_one_left_out_is_not_told(found):
     assert told.loc[[("of two", "week"), ("long season", "SeasonalNaive")], "change"].isna().all()
     first = ablation_rows(table)["rows"][0]["cells"][0]
     assert first == {"change": "–", "interval": "", "separated": False}
+
+
+def test_a_network_that_an_exchange_leaves_as_it_is_is_no_change_for_sure_whatever_its_seeds(synthetic):
+    kinds = {"LSTM direct": synthetic.FORECASTERS["LSTM direct"]}
+    ledger, _ = synthetic.make_ledger(series=6, cutoffs=6, horizon=1, seeds=2, forecasters=kinds)
+    tables = [ledger.forecasts.drop(columns="status"), ledger.fits]
+    again = [pd.concat([table, table.assign(forecaster="LSTM direct, same")], ignore_index=True) for table in tables]
+    both = Ledger.of(again[0], ledger.scales, again[1], 24)
+    table = ablation_table(both, ["same"], [], "here")
+    assert table[["change", "low", "high"]].to_numpy().ravel().tolist() == pytest.approx([0, 0, 0], abs=1e-12)
 
 
 def test_ablations_are_scored_beside_the_comparison_and_take_no_part_in_it(found):

@@ -1,9 +1,5 @@
 """Pictures of a report: each there where the experiment has what it shows, and nowhere else."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -15,13 +11,7 @@ from forecast.experiment.pictures import Drawn, pictures
 from forecast.experiment.thinning import thinned
 from forecast.experiment.verdict import judged
 
-FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
 ALWAYS = ["forecasts", "error_by_step", "error_by_cutoff", "calibration", "coverage_by_step", "pit"]
-
-
-@pytest.fixture(scope="module")
-def synthetic():
-    return SimpleNamespace(**runpy.run_path(str(FILE)))
 
 
 @pytest.fixture(autouse=True)

@@ -4,12 +4,9 @@ import dataclasses
 import html
 import json
 import re
-import runpy
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -25,7 +22,6 @@ from forecast.experiment.effect_words import effect_rows
 from forecast.experiment.report import Chapter, write_report
 
 CHROMIUM = shutil.which("chromium")
-FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
 EVIL = '<script>alert("x")</script> & co'
 
 
@@ -53,11 +49,6 @@ def certificate(name, *failed):
         Finding(f"P{n}", f"Thing {n} holds", "looked", f"P{n}" not in failed, "moved by 3", 5.0) for n in (0, 1, 2)
     ]
     return Certificate(name, "0.1.0", {}, findings)
-
-
-@pytest.fixture(scope="module")
-def synthetic():
-    return SimpleNamespace(**runpy.run_path(str(FILE)))
 
 
 @pytest.fixture(scope="module")

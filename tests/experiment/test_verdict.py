@@ -1,24 +1,13 @@
 """The verdict names a leader where the paired intervals separate it from all others, and refuses where they cannot."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
-import pytest
 
 from forecast.evaluation.ledger import Ledger
 from forecast.evaluation.statistics import standings
 from forecast.experiment.verdict import judged, lead, verdict
 
-FILE = Path(__file__).parents[1] / "plots" / "synthetic.py"
 SPACE = "\N{NO-BREAK SPACE}"
-
-
-@pytest.fixture(scope="module")
-def synthetic():
-    return SimpleNamespace(**runpy.run_path(str(FILE)))
 
 
 def with_errors(synthetic, errors, *, series=6, cutoffs=6, noise=0.0):

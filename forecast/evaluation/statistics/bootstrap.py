@@ -94,6 +94,7 @@ def two_way(
     block: int | None,
     resamples: int = 2000,
     seed: int = 0,
+    paired_seeds: bool = False,
 ) -> tuple[Resampled, Resampled]:
     """Resample a comparison: over series, over blocks of consecutive folds, and over the seeds of each forecaster.
 
@@ -109,6 +110,8 @@ def two_way(
         Consecutive folds that are drawn together; None where time is not drawn.
     resamples, seed
         How many resamples, and which. What is drawn for a forecaster does not depend on the others.
+    paired_seeds
+        Whether seeds are drawn for all forecasters together, those that have as many of them; else for each.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def two_way(
     estimates = _statistics(errors)
     none = tuple(estimate[:0] for estimate in estimates)
     found = {way: [none] for way in ("all", *ways)}
-    for drawn in _draws(errors, group, block, resamples, seed):
+    for drawn in _draws(errors, group, block, resamples, seed, paired_seeds):
         found["all"].append(_statistics(errors, **{way: drawn[way] for way in ways}))
         for way in ways:
             found[way].append(_statistics(errors, **{way: drawn[way]}))
@@ -141,12 +144,12 @@ def two_way(
 
 
 def _draws(
-    errors: Errors, group: np.ndarray | None, block: int | None, resamples: int, seed: int
+    errors: Errors, group: np.ndarray | None, block: int | None, resamples: int, seed: int, paired_seeds: bool
 ) -> Iterator[dict[str, np.ndarray]]:
     """Give the counts of series (b, S) and folds (b, F) and the weights of seeds (b, R), few resamples at a time."""
     runs, series, folds = errors.values.shape
     of_series, of_folds = (np.random.default_rng([seed, way]) for way in range(2))
-    of_seeds = seed_weights(seed, resamples, errors.names, errors.seeds)
+    of_seeds = seed_weights(seed, resamples, [""] * len(errors.names) if paired_seeds else errors.names, errors.seeds)
     few = max(1, _NUMBERS // max(1, runs * series))
     for page in range(0, resamples, _PAGE):
         number = min(_PAGE, resamples - page)

@@ -88,6 +88,7 @@ def standings(
     floor: float = 0.01,
     seed: int = 0,
     step: int = 0,
+    paired_seeds: bool = False,
 ) -> Standings:
     """Say how forecasters stand to a baseline and to each other, and how sure that is.
 
@@ -115,6 +116,9 @@ def standings(
         Level of the intervals, and that at which forecasters are `separated`.
     step
         The step ahead whose errors are compared; 0 for the mean over all.
+    paired_seeds
+        Whether the same seeds are drawn for all forecasters that have as many: for networks that are alike but for a
+        part, and so begin alike.
 
     Raises
     ------
@@ -151,6 +155,7 @@ def standings(
         block=block if "time" in drawn else None,
         resamples=resamples if drawn else 0,
         seed=seed,
+        paired_seeds=paired_seeds,
     )
     skill, pairs = _tables(errors, logs, wins, confidence)
     return Standings(

@@ -77,6 +77,18 @@ def test_what_is_drawn_of_two_forecasters_does_not_depend_on_a_third():
     np.testing.assert_allclose(of_all.drawn[:, :2], of_pair.drawn, atol=1e-12)
 
 
+def test_paired_seeds_are_drawn_together_by_all_that_have_as_many():
+    errors = errors_like(seeds=(1, 3, 3), holes=False)
+    errors.values[4:] = 2 * errors.values[1:4]  # the same, run by run, but for the unit
+    apart, paired = (
+        two_way(errors, group=np.arange(6), block=1, resamples=150, paired_seeds=both)[0].drawn
+        for both in (False, True)
+    )
+    np.testing.assert_allclose(paired[:, 2] - paired[:, 1], np.log(2), atol=1e-12)
+    assert np.ptp(apart[:, 2] - apart[:, 1]) > 0.1
+    np.testing.assert_allclose(paired[:, 0], apart[:, 0], atol=1e-12)  # one seed is drawn either way
+
+
 def test_resamples_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
     errors = errors_like()
     whole = two_way(errors, group=np.arange(6), block=3, resamples=130)
