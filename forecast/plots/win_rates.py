@@ -56,7 +56,7 @@ def _matrix(ax: Axes, found: Standings, names: list[str]) -> None:
     shades = 2 * rates.to_numpy(dtype=float) - 1
     np.fill_diagonal(shades, np.nan)
     draw_matrix(ax, names, shades, told)
-    ax.set_xlabel(f"% of series in which the row has the lower error than the column{_below(found)}")
+    ax.set_xlabel(f"% of series in which the row has the lower error than the column{_below(found, 'small')}")
 
 
 def _forest(ax: Axes, found: Standings, names: list[str]) -> None:
@@ -75,10 +75,10 @@ def _forest(ax: Axes, found: Standings, names: list[str]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.xaxis.set_major_formatter(percent())
-    ax.set_xlabel(f"series in which {shorten(first)} has the lower error{_below(found)}")
+    ax.set_xlabel(f"series in which {shorten(first)} has the lower error{_below(found, 'bar')}")
 
 
-def _below(found: Standings) -> str:
+def _below(found: Standings, mark: str) -> str:
     if not found.over:
         return ""
-    return f"\nsmall: {found.confidence:.0%} interval over {found.over}".replace("%", "\N{NO-BREAK SPACE}%")
+    return f"\n{mark}: {found.confidence:.0%} interval over {found.over}".replace("%", "\N{NO-BREAK SPACE}%")

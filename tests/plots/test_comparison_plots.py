@@ -132,7 +132,7 @@ def test_a_few_forecasters_make_a_matrix_of_win_rates_best_first(found):
     row = found.pairs.iloc[0]
     cell = f"{100 * row['win_low']:.0f}–{100 * row['win_high']:.0f}"
     assert cell in [text.get_text() for text in ax.texts]
-    assert "interval over series and time" in ax.get_xlabel()
+    assert "bar: 95\N{NO-BREAK SPACE}% interval over series and time" in ax.get_xlabel()
 
 
 def test_many_forecasters_are_drawn_against_the_best(synthetic):
