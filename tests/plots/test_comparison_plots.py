@@ -132,17 +132,17 @@ def test_a_few_forecasters_make_a_matrix_of_win_rates_best_first(found):
     row = found.pairs.iloc[0]
     cell = f"{100 * row['win_low']:.0f}–{100 * row['win_high']:.0f}"
     assert cell in [text.get_text() for text in ax.texts]
-    assert "bar: 95\N{NO-BREAK SPACE}% interval over series and time" in ax.get_xlabel()
+    assert "small: 95\N{NO-BREAK SPACE}% interval over series and time" in ax.get_xlabel()
 
 
 def test_many_forecasters_are_drawn_against_the_best(synthetic):
     kinds = synthetic.crossed(decoders=("direct",), full=1)
-    ledger = synthetic.make_ledger(series=3, cutoffs=2, horizon=2, seeds=1, forecasters=kinds)[0]
+    ledger = synthetic.make_ledger(series=6, cutoffs=2, horizon=2, seeds=1, forecasters=kinds)[0]
     found = standings(ledger, resamples=50)
     first, *others = found.skill["forecaster"]
     ax = render(plots.plot_win_rates(found)).axes[0]
     assert [label.get_text() for label in ax.get_yticklabels()] == others
-    assert f"series in which {first} has the lower error" in ax.get_xlabel()
+    assert ax.get_xlabel().startswith(f"series in which {first} has the lower error\nbar: 95")
     points = next(line for line in ax.lines if line.get_marker() == "o")
     rates = found.pairs[found.pairs["forecaster"] == first].set_index("opponent")["win_rate"]
     assert points.get_xdata() == pytest.approx(rates[others].to_numpy())
