@@ -19,7 +19,7 @@ from forecast.experiment.work import Keeper, Work
 if TYPE_CHECKING:
     from joblib.externals.loky import ProcessPoolExecutor
 
-_CELLS = 8  # to each worker, at least: to start one takes seconds
+_CELLS = 6  # to each worker, at least: to start one takes seconds
 _LOOKS = 1.0  # seconds from one look to the next whether the run is still there
 # Cells are computed beside each other: each has one thread for its numbers.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1")
@@ -32,7 +32,7 @@ class Local(Engine):
     Attributes
     ----------
     workers: how many; with 1, and without a timeout, cells are computed in this process. None: as many as there are
-        processor cores, and no more than one for every eight cells.
+        processor cores, and no more than one for every six cells.
     timeout: as of every engine.
 
     """
